@@ -1,0 +1,187 @@
+/**
+ * A chat request in no format's words. Each format decodes into it and encodes from it, so N formats need 2N request
+ * codecs and not N². What a format has and this vocabulary lacks rides in `extensions[format]` or in an `opaque` part:
+ * the same format gets it back, another one drops it with a warning, never silently.
+ */
+export interface Call {
+  /** The public model id. */
+  readonly model: string
+  readonly messages: readonly Message[]
+  readonly tools?: readonly Tool[] | undefined
+  readonly toolChoice?: ToolChoice | undefined
+  readonly parallelToolCalls?: boolean | undefined
+  readonly output?: OutputFormat | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly topK?: number | undefined
+  readonly presencePenalty?: number | undefined
+  readonly frequencyPenalty?: number | undefined
+  readonly seed?: number | undefined
+  readonly stop?: readonly string[] | undefined
+  /** How many answers (`n`, `candidateCount`). */
+  readonly choices?: number | undefined
+  /** Wanted, with this many alternatives a token (0 = only the chosen token's). */
+  readonly topLogprobs?: number | undefined
+  readonly reasoning?: ReasoningControl | undefined
+  readonly verbosity?: string | undefined
+  /** Kinds of output wanted beside text: `audio`, `image`. */
+  readonly modalities?: readonly string[] | undefined
+  readonly audioOutput?: { readonly voice: unknown; readonly format: string } | undefined
+  readonly cacheKey?: string | undefined
+  /** The caller's own end user, for abuse tracing. */
+  readonly endUser?: string | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
+  readonly serviceTier?: string | undefined
+  readonly isStream: boolean
+  /** In a stream: send the usage where the format has an option for it. */
+  readonly wantsStreamUsage: boolean
+  readonly extensions: Extensions
+}
+
+/** Fields of one format that have no neutral meaning, by format name. */
+export type Extensions = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
+
+/** Parts keep their order. Tool results stand in messages of role `tool`, several of one turn in one message. */
+export interface Message {
+  readonly role: Role
+  readonly parts: readonly Part[]
+  readonly name?: string | undefined
+}
+
+export type Part =
+  | TextPart
+  | RefusalPart
+  | ImagePart
+  | AudioPart
+  | VideoPart
+  | DocumentPart
+  | ReasoningPart
+  | ToolCallPart
+  | ToolResultPart
+  | OpaquePart
+
+export interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly citations?: readonly UrlCitation[] | undefined
+  readonly cache?: CacheBreakpoint | undefined
+}
+
+/** The model declined, in its own words. */
+export interface RefusalPart {
+  readonly type: 'refusal'
+  readonly text: string
+}
+
+export interface ImagePart {
+  readonly type: 'image'
+  readonly source: Source
+  readonly detail?: string | undefined
+  readonly cache?: CacheBreakpoint | undefined
+}
+
+export interface AudioPart {
+  readonly type: 'audio'
+  readonly source: Source
+  /** Codec as chat-completions names it: `wav`, `mp3`. */
+  readonly format?: string | undefined
+  readonly transcript?: string | undefined
+}
+
+export interface VideoPart {
+  readonly type: 'video'
+  readonly source: Source
+}
+
+export interface DocumentPart {
+  readonly type: 'document'
+  readonly source: Source
+  readonly filename?: string | undefined
+  readonly cache?: CacheBreakpoint | undefined
+}
+
+/** What the model thought aloud. `signature` and `encrypted` are the vendor's seals: echoed unchanged or not at all. */
+export interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly signature?: string | undefined
+  readonly encrypted?: string | undefined
+}
+
+export interface ToolCallPart {
+  readonly type: 'tool-call'
+  readonly id: string
+  readonly name: string
+  /** `function`: JSON text, possibly empty or broken, as the model wrote it. `custom`: free text. */
+  readonly arguments: string
+  readonly kind: 'function' | 'custom'
+  readonly signature?: string | undefined
+}
+
+export interface ToolResultPart {
+  readonly type: 'tool-result'
+  readonly callId: string
+  readonly parts: readonly Part[]
+  readonly name?: string | undefined
+  readonly isError?: boolean | undefined
+}
+
+/** A part that only `format` understands, verbatim. */
+export interface OpaquePart {
+  readonly type: 'opaque'
+  readonly format: string
+  readonly value: unknown
+}
+
+/** Where the bytes of a medium are. */
+export type Source =
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'base64'; readonly mediaType: string | undefined; readonly data: string }
+  | { readonly kind: 'file'; readonly id: string }
+
+export interface UrlCitation {
+  readonly url: string
+  readonly title?: string | undefined
+  readonly startIndex?: number | undefined
+  readonly endIndex?: number | undefined
+}
+
+/** The prompt up to here may be cached by the provider. */
+export interface CacheBreakpoint {
+  readonly ttl?: '5m' | '1h' | undefined
+}
+
+export type Tool =
+  | {
+      readonly kind: 'function'
+      readonly name: string
+      readonly description?: string | undefined
+      /** A JSON schema; `undefined` is a function without arguments. */
+      readonly parameters?: unknown
+      readonly strict?: boolean | undefined
+    }
+  | { readonly kind: 'opaque'; readonly format: string; readonly value: unknown }
+
+export type ToolChoice =
+  | { readonly mode: 'auto' | 'none' | 'required' }
+  | { readonly mode: 'tool'; readonly name: string }
+  | { readonly mode: 'subset'; readonly names: readonly string[]; readonly isRequired: boolean }
+
+export type OutputFormat =
+  | { readonly type: 'text' | 'json' }
+  | {
+      readonly type: 'json-schema'
+      readonly name?: string | undefined
+      readonly description?: string | undefined
+      readonly schema: unknown
+      readonly strict?: boolean | undefined
+    }
+
+export interface ReasoningControl {
+  /** `none minimal low medium high xhigh max`; which of them work is the model's affair. */
+  readonly effort?: string | undefined
+  readonly budgetTokens?: number | undefined
+}

@@ -1,0 +1,105 @@
+import type { Fault } from './fault.ts'
+import type { Scene } from './scene.ts'
+import type { Usage } from './usage.ts'
+
+/**
+ * The seam between a family of endpoints (chat, embeddings, …) and the relay. A family says how large a request may
+ * get, how to put it to an upstream and how to read what comes back; the relay, quota and metering know no family.
+ */
+
+/** One client request in the only terms that the relay needs. */
+export interface Work {
+  readonly scene: Scene
+  /** Which of a provider's endpoints serves it. */
+  readonly operation: Operation
+  /** The public model id that the client asked for. */
+  readonly model: string
+  readonly isStream: boolean
+  /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
+  estimate(limits: ModelLimits): Usage
+  /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */
+  encode(target: Target): Exchange
+}
+
+export type Operation = 'chat' | 'embeddings'
+
+export interface ModelLimits {
+  readonly contextLength: number | undefined
+  readonly maxOutputTokens: number | undefined
+}
+
+/** One upstream endpoint, as an exchange needs to know it. */
+export interface Target {
+  /** The wire format that the upstream speaks at this endpoint, e.g. `chat-completions`. */
+  readonly format: string
+  /** What the upstream calls the model; `publicModel` is what our client calls it. */
+  readonly upstreamModel: string
+  readonly publicModel: string
+  readonly quirks: Quirks
+  /** Shown to the client as `_routing` when the operator wants that. */
+  readonly routing: RoutingInfo | undefined
+}
+
+/** Where upstreams that claim a format differ from it. Absent means: as the format says. */
+export interface Quirks {
+  /** `false`: the upstream refuses `stream_options`, so a stream brings no usage of its own. */
+  readonly streamOptions?: boolean | undefined
+}
+
+/** The public `_routing` object (spec, "What the service does"). */
+export interface RoutingInfo {
+  readonly channel: {
+    readonly id: string
+    readonly name: string
+    readonly provider: string
+    readonly channelType: 'PLATFORM' | 'PRIVATE'
+  }
+  readonly cached: boolean
+  readonly retryCount: number
+}
+
+/** One attempt's conversation with one upstream. */
+export interface Exchange {
+  /** The request body. */
+  readonly body: Uint8Array
+  /** A whole answer, ready for the client. @throws Fault when a success status carries an error or nonsense */
+  decodeAnswer(bytes: Buffer): Answer
+  /** What an error status of the upstream means to our client. */
+  decodeFault(status: number, bytes: Buffer): Fault
+  /** For the answer to a streaming request. */
+  openStream(): StreamCodec
+}
+
+export interface Answer {
+  readonly body: Uint8Array
+  readonly observed: Observed
+}
+
+/** What can be learned from an answer, whole or cut. */
+export interface Observed {
+  /** As the provider reported it; `undefined` when it did not. */
+  readonly usage: Usage | undefined
+  /** UTF-8 bytes of generated text, tool arguments included: the basis of an estimate when no usage came. */
+  readonly outputBytes: number
+  /** The provider said why it stopped: the answer is whole. */
+  readonly isFinished: boolean
+}
+
+/**
+ * Upstream bytes in, client bytes out, a chunk at a time and without looking back: memory is one frame, whatever the
+ * length of the stream. The bytes that complete the answer come from `finish` alone, so that accounting can happen
+ * before the client may believe that it has everything.
+ */
+export interface StreamCodec {
+  /** Client bytes that `chunk` completes; `undefined` when none are ready. Check `fault` after each call. */
+  push(chunk: Buffer): Uint8Array | undefined
+  /** Set once the upstream sent an error or nonsense; nothing more is read then. */
+  readonly fault: Fault | undefined
+  /** The upstream's end marker has come; its connection may still be open. */
+  readonly hasEnded: boolean
+  /** The last bytes of a good answer. Call when `hasEnded`, or when the upstream closed after finishing. */
+  finish(): Uint8Array
+  /** An error in the caller's family, as an event of a stream already begun. */
+  encodeFault(fault: Fault): Uint8Array
+  readonly observed: Observed
+}
