@@ -1,0 +1,249 @@
+import type { Call, Message, OutputFormat, Part, Role, Source, Tool, ToolCallPart, ToolChoice } from '#core/call.ts'
+import { Fault } from '#core/fault.ts'
+import { type Validator, validator } from '#core/validate.ts'
+import { isObject } from '../json/parse.ts'
+import { ChatCompletionsRequest, type ChatMessage, type ChatTool } from './schema.ts'
+
+const FORMAT = 'chat-completions'
+
+/** Top-level fields with a neutral meaning; every other one rides in `extensions`. */
+const KNOWN_FIELDS = new Set(Object.keys(ChatCompletionsRequest.properties).concat('functions', 'function_call'))
+
+export const validateRequest: Validator<ChatCompletionsRequest> = validator(ChatCompletionsRequest)
+
+/** client → neutral (see `WireFormat`). */
+export function decodeRequest(body: unknown): Call {
+  validateRequest(body)
+  const n = undefinedIfNull
+  return {
+    model: body.model,
+    messages: joinToolMessages(body.messages.map(decodeMessage)),
+    tools: decodeTools(body),
+    toolChoice: decodeToolChoice(body.tool_choice ?? legacyToolChoice(body)),
+    parallelToolCalls: n(body.parallel_tool_calls),
+    output: decodeOutputFormat(body.response_format),
+    maxOutputTokens: n(body.max_completion_tokens) ?? n(body.max_tokens),
+    temperature: n(body.temperature),
+    topP: n(body.top_p),
+    presencePenalty: n(body.presence_penalty),
+    frequencyPenalty: n(body.frequency_penalty),
+    seed: n(body.seed),
+    stop: typeof body.stop === 'string' ? [body.stop] : n(body.stop),
+    choices: n(body.n),
+    topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
+    reasoning: body.reasoning_effort ? { effort: body.reasoning_effort } : undefined,
+    verbosity: n(body.verbosity),
+    modalities: n(body.modalities),
+    audioOutput: n(body.audio),
+    cacheKey: n(body.prompt_cache_key),
+    endUser: n(body.safety_identifier) ?? n(body.user),
+    metadata: n(body.metadata),
+    serviceTier: n(body.service_tier),
+    isStream: body.stream === true,
+    wantsStreamUsage: body.stream_options?.include_usage === true,
+    extensions: decodeExtensions(body),
+  }
+}
+
+function undefinedIfNull<T>(value: T | null | undefined): T | undefined {
+  return value ?? undefined
+}
+
+function decodeExtensions(body: ChatCompletionsRequest): Call['extensions'] {
+  const unknown = Object.entries(body).filter(([key, value]) => !KNOWN_FIELDS.has(key) && value !== null)
+  return unknown.length === 0 ? {} : { [FORMAT]: Object.fromEntries(unknown) }
+}
+
+const ROLES: Readonly<Record<string, Role>> = Object.freeze({
+  system: 'system',
+  developer: 'developer',
+  user: 'user',
+  assistant: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+})
+
+function decodeMessage(message: ChatMessage, index: number): Message {
+  const path = `messages[${index}]`
+  const role = ROLES[message.role]
+  if (role === undefined) {
+    throw new Fault('invalid_request', `\`${path}.role\` must be one of ${Object.keys(ROLES).join(', ')}.`, {
+      param: `${path}.role`,
+    })
+  }
+  const content = decodeContent(message.content, `${path}.content`)
+  if (role === 'tool') return decodeToolMessage(message, content, path)
+  const parts: Part[] = []
+  if (message.reasoning_content) parts.push({ type: 'reasoning', text: message.reasoning_content })
+  parts.push(...content)
+  if (message.refusal) parts.push({ type: 'refusal', text: message.refusal })
+  parts.push(...decodeToolCalls(message, path))
+  return { role, parts, ...(message.name && { name: message.name }) }
+}
+
+/** This format spends one message on each tool result; the neutral form keeps those of one turn together. */
+function joinToolMessages(messages: readonly Message[]): Message[] {
+  const joined: Message[] = []
+  for (const message of messages) {
+    const previous = joined.at(-1)
+    if (message.role === 'tool' && previous?.role === 'tool') {
+      joined[joined.length - 1] = { ...previous, parts: [...previous.parts, ...message.parts] }
+    } else joined.push(message)
+  }
+  return joined
+}
+
+/** A legacy `function` message names its function instead of a call; the name then serves as the id. */
+function decodeToolMessage(message: ChatMessage, parts: readonly Part[], path: string): Message {
+  const callId = message.tool_call_id ?? message.name
+  if (!callId) {
+    throw new Fault('invalid_request', `\`${path}.tool_call_id\` is required in a tool message.`, {
+      param: `${path}.tool_call_id`,
+    })
+  }
+  return { role: 'tool', parts: [{ type: 'tool-result', callId, parts, ...(message.name && { name: message.name }) }] }
+}
+
+function decodeToolCalls(message: ChatMessage, path: string): ToolCallPart[] {
+  const calls = (message.tool_calls ?? []).map((call, index): ToolCallPart => {
+    if (call.custom) {
+      return { type: 'tool-call', kind: 'custom', id: call.id, name: call.custom.name, arguments: call.custom.input }
+    }
+    if (call.function) return { type: 'tool-call', kind: 'function', id: call.id, ...call.function }
+    const param = `${path}.tool_calls[${index}].function`
+    throw new Fault('invalid_request', `\`${param}\` is required.`, { param })
+  })
+  const legacy = message.function_call
+  if (!legacy) return calls
+  return [...calls, { type: 'tool-call', kind: 'function', id: legacy.name, ...legacy }]
+}
+
+function decodeContent(content: ChatMessage['content'], path: string): Part[] {
+  if (content === null || content === undefined) return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return content.map((part, index) => {
+    const decode = PARTS[part.type]
+    return decode ? decode(part, `${path}[${index}]`) : { type: 'opaque', format: FORMAT, value: part }
+  })
+}
+
+type WirePart = Readonly<Record<string, unknown>>
+
+/** Content part types by their `type`; one that is missing here passes through opaquely. */
+const PARTS: Readonly<Record<string, (part: WirePart, path: string) => Part>> = Object.freeze({
+  text: (part, path) => ({ type: 'text', text: text(part, 'text', path) }),
+  refusal: (part, path) => ({ type: 'refusal', text: text(part, 'refusal', path) }),
+  image_url: (part, path) => {
+    const image = object(part, 'image_url', path)
+    const detail = image.detail
+    return {
+      type: 'image',
+      source: decodeUrl(text(image, 'url', `${path}.image_url`)),
+      ...(typeof detail === 'string' && { detail }),
+    }
+  },
+  video_url: (part, path) => ({
+    type: 'video',
+    source: decodeUrl(text(object(part, 'video_url', path), 'url', `${path}.video_url`)),
+  }),
+  input_audio: (part, path) => {
+    const audio = object(part, 'input_audio', path)
+    const format = text(audio, 'format', `${path}.input_audio`)
+    const data = text(audio, 'data', `${path}.input_audio`)
+    return { type: 'audio', source: { kind: 'base64', mediaType: `audio/${format}`, data }, format }
+  },
+  file: (part, path) => {
+    const file = object(part, 'file', path)
+    const source: Source =
+      typeof file.file_id === 'string'
+        ? { kind: 'file', id: file.file_id }
+        : decodeUrl(text(file, 'file_data', `${path}.file`))
+    return { type: 'document', source, ...(typeof file.filename === 'string' && { filename: file.filename }) }
+  },
+})
+
+const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*;base64,/
+
+/** A `data:` URL with base64 becomes its bytes' text, any other URL stays one. */
+function decodeUrl(url: string): Source {
+  const match = DATA_URL.exec(url)
+  if (!match) return { kind: 'url', url }
+  return { kind: 'base64', mediaType: match[1] || undefined, data: url.slice(match[0].length) }
+}
+
+function text(owner: WirePart, field: string, path: string): string {
+  const value = owner[field]
+  if (typeof value === 'string') return value
+  throw new Fault('invalid_request', `\`${path}.${field}\` must be a string.`, { param: `${path}.${field}` })
+}
+
+function object(owner: WirePart, field: string, path: string): WirePart {
+  const value = owner[field]
+  if (isObject(value)) return value
+  throw new Fault('invalid_request', `\`${path}.${field}\` must be an object.`, { param: `${path}.${field}` })
+}
+
+/** `functions` is what `tools` was called before tools existed. */
+function decodeTools(body: ChatCompletionsRequest): readonly Tool[] | undefined {
+  const legacy = (body as WirePart).functions
+  const functions = Array.isArray(legacy)
+    ? legacy.map((f: unknown) => ({ type: 'function', function: f }) as ChatTool)
+    : []
+  const tools = [...(body.tools ?? []), ...functions]
+  return tools.length === 0 ? undefined : tools.map(decodeTool)
+}
+
+function decodeTool(tool: ChatTool): Tool {
+  if (tool.type !== 'function' || !tool.function) return { kind: 'opaque', format: FORMAT, value: tool }
+  const { name, description, parameters, strict } = tool.function
+  return {
+    kind: 'function',
+    name,
+    ...(description && { description }),
+    ...(parameters !== undefined && parameters !== null && { parameters }),
+    ...(typeof strict === 'boolean' && { strict }),
+  }
+}
+
+/** `function_call` is what `tool_choice` was called before tools existed. */
+function legacyToolChoice(body: ChatCompletionsRequest): ChatCompletionsRequest['tool_choice'] {
+  const legacy = (body as WirePart).function_call
+  if (isObject(legacy)) return { type: 'function', function: legacy }
+  return typeof legacy === 'string' ? legacy : undefined
+}
+
+function decodeToolChoice(choice: ChatCompletionsRequest['tool_choice']): ToolChoice | undefined {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice }
+  if (!isObject(choice)) return undefined
+  if (isObject(choice.function)) return { mode: 'tool', name: text(choice.function, 'name', 'tool_choice.function') }
+  if (isObject(choice.custom)) return { mode: 'tool', name: text(choice.custom, 'name', 'tool_choice.custom') }
+  if (isObject(choice.allowed_tools) && Array.isArray(choice.allowed_tools.tools)) {
+    const names = choice.allowed_tools.tools.flatMap(tool => (isObject(tool) ? toolName(tool) : []))
+    return { mode: 'subset', names, isRequired: choice.allowed_tools.mode === 'required' }
+  }
+  return undefined
+}
+
+function toolName(tool: WirePart): string[] {
+  const inner = isObject(tool.function) ? tool.function : isObject(tool.custom) ? tool.custom : tool
+  return typeof inner.name === 'string' ? [inner.name] : []
+}
+
+function decodeOutputFormat(format: ChatCompletionsRequest['response_format']): OutputFormat | undefined {
+  if (!format) return undefined
+  if (format.type === 'json_object') return { type: 'json' }
+  if (format.type !== 'json_schema') return { type: 'text' }
+  const { json_schema: wrapped } = format as WirePart
+  if (!isObject(wrapped)) {
+    throw new Fault('invalid_request', '`response_format.json_schema` must be an object.', {
+      param: 'response_format.json_schema',
+    })
+  }
+  return {
+    type: 'json-schema',
+    schema: wrapped.schema,
+    ...(typeof wrapped.name === 'string' && { name: wrapped.name }),
+    ...(typeof wrapped.description === 'string' && { description: wrapped.description }),
+    ...(typeof wrapped.strict === 'boolean' && { strict: wrapped.strict }),
+  }
+}

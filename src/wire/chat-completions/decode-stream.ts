@@ -1,0 +1,246 @@
+import type { UrlCitation } from '#core/call.ts'
+import type { CallEvent, PartOpening } from '#core/call-event.ts'
+import { Fault } from '#core/fault.ts'
+import type { TokenLogprob } from '#core/result.ts'
+import type { StreamDecoder } from '../format.ts'
+import { isObject } from '../json/parse.ts'
+import { JsonProgress } from '../json/progress.ts'
+import { decodeFault } from '../openai-fault.ts'
+import type { Frame } from '../sse/frame.ts'
+import { decodeCitations, decodeLogprobs } from './decode-response.ts'
+import { decodeFinish } from './finish-reason.ts'
+import { decodeUsage } from './usage.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+interface State {
+  started: boolean
+  /** A terminal event has been emitted. */
+  ended: boolean
+  finishedChoices: number
+  readonly choices: Map<number, ChoiceState>
+}
+
+interface ChoiceState {
+  readonly index: number
+  nextPart: number
+  finished: boolean
+  /** The part under way; `toolIndex` when it is a tool call. */
+  open: { part: number; kind: PartOpening['kind']; toolIndex?: number | undefined; progress: JsonProgress } | undefined
+  /** Fragments of tool calls that must wait until the one under way is complete, by the upstream's index. */
+  readonly waiting: Map<number, ToolFragment[]>
+  citations: UrlCitation[] | undefined
+}
+
+interface ToolFragment {
+  readonly id: string | undefined
+  readonly name: string | undefined
+  readonly kind: 'function' | 'custom'
+  readonly text: string
+}
+
+/** upstream stream → neutral events (see `WireFormat`). */
+export function decodeStream(): StreamDecoder {
+  const state: State = { started: false, ended: false, finishedChoices: 0, choices: new Map() }
+  return {
+    push: frame => (state.ended ? [] : decodeFrame(state, frame)),
+    end: () => (state.ended ? [] : endStream(state)),
+  }
+}
+
+function decodeFrame(state: State, { data }: Frame): CallEvent[] {
+  if (data === undefined || data === '') return []
+  if (data === '[DONE]') return endStream(state)
+  let chunk: unknown
+  try {
+    chunk = JSON.parse(data)
+  } catch (cause) {
+    return fail(state, new Fault('upstream_error', 'The model provider sent a malformed event.', { cause }))
+  }
+  if (!isObject(chunk)) return fail(state, new Fault('upstream_error', 'The model provider sent a malformed event.'))
+  if (isObject(chunk.error)) return fail(state, decodeFault(200, chunk))
+  return decodeChunk(state, chunk)
+}
+
+function fail(state: State, fault: Fault): CallEvent[] {
+  state.ended = true
+  return [{ type: 'error', fault }]
+}
+
+/** A stream that stops before any choice has ended was cut: what the client has is not the answer. */
+function endStream(state: State): CallEvent[] {
+  const open = [...state.choices.values()].filter(choice => !choice.finished)
+  if (state.finishedChoices === 0 || open.length > 0) {
+    return fail(state, new Fault('upstream_error', 'The model provider ended the stream before the answer was whole.'))
+  }
+  state.ended = true
+  return [{ type: 'response-end' }]
+}
+
+function decodeChunk(state: State, chunk: Json): CallEvent[] {
+  const events: CallEvent[] = []
+  if (!state.started) {
+    state.started = true
+    events.push({
+      type: 'response-start',
+      id: typeof chunk.id === 'string' ? chunk.id : '',
+      model: typeof chunk.model === 'string' ? chunk.model : '',
+      createdAt: typeof chunk.created === 'number' ? chunk.created : 0,
+    })
+  }
+  for (const choice of Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []) {
+    events.push(...decodeChoice(choiceState(state, choice), choice))
+    if (typeof choice.finish_reason === 'string') events.push(...endChoice(state, choice))
+  }
+  const usage = decodeUsage(chunk.usage)
+  if (usage) events.push({ type: 'usage', usage })
+  return events
+}
+
+function choiceState(state: State, choice: Json): ChoiceState {
+  const index = typeof choice.index === 'number' ? choice.index : 0
+  const known = state.choices.get(index)
+  if (known) return known
+  const fresh: ChoiceState = {
+    index,
+    nextPart: 0,
+    finished: false,
+    open: undefined,
+    waiting: new Map(),
+    citations: undefined,
+  }
+  state.choices.set(index, fresh)
+  return fresh
+}
+
+type DeltaField = readonly [name: string, decode: (choice: ChoiceState, value: unknown, delta: Json) => CallEvent[]]
+
+/** What each field of a delta means, in the order in which fields of one delta take effect. */
+const DELTA_FIELDS: readonly DeltaField[] = [
+  ['reasoning_content', (choice, value) => textDelta(choice, 'reasoning', value)],
+  // Some hosts call it `reasoning`; one that sends both repeats itself.
+  ['reasoning', (choice, value, delta) => ('reasoning_content' in delta ? [] : textDelta(choice, 'reasoning', value))],
+  ['content', (choice, value, delta) => textDelta(choice, 'text', value, delta)],
+  ['annotations', keepCitations],
+  ['refusal', (choice, value) => textDelta(choice, 'refusal', value)],
+  ['audio', (choice, value) => textDelta(choice, 'audio', isObject(value) ? value.data : undefined)],
+  ['tool_calls', toolDeltas],
+  ['function_call', (choice, value) => (isObject(value) ? toolDeltas(choice, [{ index: 0, function: value }]) : [])],
+]
+
+function decodeChoice(choice: ChoiceState, wire: Json): CallEvent[] {
+  if (choice.finished || !isObject(wire.delta)) return []
+  const delta: Json = isObject(wire.logprobs) ? { ...wire.delta, logprobs: wire.logprobs } : wire.delta
+  return DELTA_FIELDS.flatMap(([field, decode]) => {
+    const value = delta[field]
+    return value === undefined || value === null ? [] : decode(choice, value, delta)
+  })
+}
+
+function textDelta(
+  choice: ChoiceState,
+  kind: 'text' | 'reasoning' | 'refusal' | 'audio',
+  value: unknown,
+  delta?: Json,
+): CallEvent[] {
+  if (typeof value !== 'string' || value === '') return []
+  const events = choice.open?.kind === kind ? [] : openPart(choice, { kind })
+  const logprobs = isObject(delta?.logprobs) ? decodeLogprobs(delta.logprobs.content) : undefined
+  return [...events, partDelta(choice, value, logprobs)]
+}
+
+function partDelta(choice: ChoiceState, text: string, logprobs?: readonly TokenLogprob[]): CallEvent {
+  const part = choice.open?.part ?? 0
+  return { type: 'part-delta', choice: choice.index, part, text, ...(logprobs && { logprobs }) }
+}
+
+function keepCitations(choice: ChoiceState, value: unknown): CallEvent[] {
+  const citations = decodeCitations(value)
+  if (citations) choice.citations = [...(choice.citations ?? []), ...citations]
+  return []
+}
+
+function openPart(choice: ChoiceState, opening: PartOpening, toolIndex?: number): CallEvent[] {
+  const closing = closePart(choice)
+  const part = choice.nextPart
+  choice.nextPart += 1
+  choice.open = { part, kind: opening.kind, toolIndex, progress: new JsonProgress() }
+  return [...closing, { type: 'part-start', choice: choice.index, part, ...opening }]
+}
+
+function closePart(choice: ChoiceState): CallEvent[] {
+  if (!choice.open) return []
+  const { part, kind } = choice.open
+  choice.open = undefined
+  const citations = kind === 'text' ? choice.citations : undefined
+  if (citations) choice.citations = undefined
+  return [{ type: 'part-end', choice: choice.index, part, ...(citations && { citations }) }]
+}
+
+function toolDeltas(choice: ChoiceState, value: unknown): CallEvent[] {
+  if (!Array.isArray(value)) return []
+  return value.filter(isObject).flatMap((call, position) => {
+    // A host that leaves out the index means the call's place in the list.
+    const index = typeof call.index === 'number' ? call.index : position
+    const inner: Json = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : {}
+    const text = inner.arguments ?? inner.input
+    return toolFragment(choice, index, {
+      id: typeof call.id === 'string' && call.id !== '' ? call.id : undefined,
+      name: typeof inner.name === 'string' && inner.name !== '' ? inner.name : undefined,
+      kind: isObject(call.custom) ? 'custom' : 'function',
+      text: typeof text === 'string' ? text : text === undefined || text === null ? '' : JSON.stringify(text),
+    })
+  })
+}
+
+/**
+ * Hosts may interleave the fragments of parallel calls. A later call's fragments wait until the arguments under way
+ * are a whole JSON value, so that no call is closed too early and none loses its end.
+ */
+function toolFragment(choice: ChoiceState, index: number, fragment: ToolFragment): CallEvent[] {
+  const { open } = choice
+  if (open?.kind === 'tool-call' && open.toolIndex !== index && !open.progress.isComplete) {
+    const waiting = choice.waiting.get(index) ?? []
+    waiting.push(fragment)
+    choice.waiting.set(index, waiting)
+    return []
+  }
+  const events = open?.kind === 'tool-call' && open.toolIndex === index ? [] : openTool(choice, index, fragment)
+  if (fragment.text === '') return events
+  choice.open?.progress.push(fragment.text)
+  events.push(partDelta(choice, fragment.text))
+  return choice.open?.progress.isComplete ? [...events, ...releaseWaiting(choice)] : events
+}
+
+function openTool(
+  choice: ChoiceState,
+  index: number,
+  { id = `call_${index}`, name = '', kind }: ToolFragment,
+): CallEvent[] {
+  return openPart(choice, { kind: 'tool-call', id, name, toolKind: kind }, index)
+}
+
+function releaseWaiting(choice: ChoiceState): CallEvent[] {
+  const [next] = choice.waiting
+  if (!next) return []
+  const [index, fragments] = next
+  choice.waiting.delete(index)
+  return fragments.flatMap(fragment => toolFragment(choice, index, fragment))
+}
+
+function endChoice(state: State, wire: Json): CallEvent[] {
+  const choice = choiceState(state, wire)
+  if (choice.finished) return []
+  const events: CallEvent[] = []
+  while (choice.waiting.size > 0) {
+    events.push(...closePart(choice))
+    events.push(...releaseWaiting(choice))
+  }
+  choice.finished = true
+  state.finishedChoices += 1
+  return [
+    ...events,
+    ...closePart(choice),
+    { type: 'choice-end', choice: choice.index, finish: decodeFinish(wire.finish_reason) },
+  ]
+}

@@ -1,0 +1,118 @@
+import type { CallEvent } from '#core/call-event.ts'
+import type { Usage } from '#core/usage.ts'
+import type { AnswerContext, StreamEncoder } from '../format.ts'
+import { encodeFault } from '../openai-fault.ts'
+import type { Frame } from '../sse/frame.ts'
+import { encodeCitation, encodeLogprobs } from './encode-response.ts'
+import { encodeFinish } from './finish-reason.ts'
+import { encodeUsage } from './usage.ts'
+
+type Json = Record<string, unknown>
+type EventOf<T extends CallEvent['type']> = Extract<CallEvent, { type: T }>
+
+interface State {
+  readonly context: AnswerContext
+  id: string
+  createdAt: number
+  usage: Usage | undefined
+  readonly choices: Map<number, ChoiceState>
+}
+
+interface ChoiceState {
+  /** Tool calls begun so far; the newest one has the index below it. */
+  toolCalls: number
+  /** How a fragment of the part under way is put into a delta. */
+  delta: (text: string) => Json
+}
+
+/** neutral events → client stream (see `WireFormat`). */
+export function encodeStream(context: AnswerContext): StreamEncoder {
+  const state: State = { context, id: '', createdAt: 0, usage: undefined, choices: new Map() }
+  return { push: event => (EVENTS[event.type] as (state: State, event: CallEvent) => Frame[])(state, event) }
+}
+
+const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf<T>) => Frame[] } = Object.freeze({
+  'response-start': (state, event) => {
+    state.id = event.id
+    state.createdAt = event.createdAt
+    return []
+  },
+  'part-start': startPart,
+  'part-delta': (state, event) => {
+    const choice = choiceOf(state, event.choice)
+    const logprobs = event.logprobs && { content: encodeLogprobs(event.logprobs), refusal: null }
+    return [chunk(state, event.choice, choice.delta(event.text), { logprobs: logprobs ?? null })]
+  },
+  'part-end': (state, event) => {
+    if (!event.citations) return []
+    return [chunk(state, event.choice, { annotations: event.citations.map(encodeCitation) })]
+  },
+  'choice-end': (state, event) => [
+    ...introduce(state, event.choice),
+    chunk(state, event.choice, {}, { finish_reason: encodeFinish(event.finish) }),
+  ],
+  usage: (state, event) => {
+    state.usage = event.usage
+    return []
+  },
+  'response-end': state => [...usageFrame(state), { event: undefined, data: '[DONE]' }],
+  error: (_state, event) => [{ event: undefined, data: JSON.stringify(encodeFault(event.fault).body) }],
+})
+
+function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
+  const frames = introduce(state, event.choice)
+  const choice = choiceOf(state, event.choice)
+  if (event.kind !== 'tool-call') {
+    choice.delta = DELTAS[event.kind]
+    return frames
+  }
+  const index = choice.toolCalls
+  choice.toolCalls += 1
+  const isCustom = event.toolKind === 'custom'
+  const opening = isCustom
+    ? { index, id: event.id, type: 'custom', custom: { name: event.name, input: '' } }
+    : { index, id: event.id, type: 'function', function: { name: event.name, arguments: '' } }
+  choice.delta = text => ({
+    tool_calls: [isCustom ? { index, custom: { input: text } } : { index, function: { arguments: text } }],
+  })
+  return [...frames, chunk(state, event.choice, { tool_calls: [opening] })]
+}
+
+const DELTAS = Object.freeze({
+  text: (text: string) => ({ content: text }),
+  reasoning: (text: string) => ({ reasoning_content: text }),
+  refusal: (text: string) => ({ refusal: text }),
+  audio: (text: string) => ({ audio: { data: text } }),
+})
+
+function choiceOf(state: State, index: number): ChoiceState {
+  const known = state.choices.get(index)
+  if (known) return known
+  const fresh: ChoiceState = { toolCalls: 0, delta: DELTAS.text }
+  state.choices.set(index, fresh)
+  return fresh
+}
+
+/** The role stands in a choice's first delta and in no other. */
+function introduce(state: State, index: number): Frame[] {
+  if (state.choices.has(index)) return []
+  choiceOf(state, index)
+  return [chunk(state, index, { role: 'assistant', content: '' })]
+}
+
+function chunk(state: State, index: number, delta: Json, extra: Json = {}): Frame {
+  return frame(state, {
+    choices: [{ index, delta, logprobs: null, finish_reason: null, ...extra }],
+    ...(state.context.wantsStreamUsage && { usage: null }),
+  })
+}
+
+function usageFrame(state: State): Frame[] {
+  if (!state.context.wantsStreamUsage || !state.usage) return []
+  return [frame(state, { choices: [], usage: encodeUsage(state.usage) })]
+}
+
+function frame({ id, createdAt, context }: State, fields: Json): Frame {
+  const head = { id, object: 'chat.completion.chunk', created: createdAt, model: context.publicModel }
+  return { event: undefined, data: JSON.stringify({ ...head, ...fields }) }
+}

@@ -1,0 +1,152 @@
+import { Fault } from '#core/fault.ts'
+import type { Usage } from '#core/usage.ts'
+import type { Answer, Observed, RoutingInfo, StreamCodec, Target } from '#core/work.ts'
+import type { PassThrough, RequestFacts } from '../format.ts'
+import { addMember, applyEdits, type Edit, setMember } from '../json/edit.ts'
+import { findMember } from '../json/members.ts'
+import { isObject, tryParse } from '../json/parse.ts'
+import { decodeFault, encodeFault } from '../openai-fault.ts'
+import { type EventEditor, SseEditor } from '../sse/editor.ts'
+import { encodeFrame } from '../sse/frame.ts'
+import { validateRequest } from './decode-request.ts'
+import { estimate } from './estimate.ts'
+import { decodeUsage } from './usage.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Chat-completions on both sides (see `PassThrough` in `wire/format.ts`). */
+export const passThrough: PassThrough = Object.freeze({
+  readRequest,
+  editRequest,
+  editAnswer,
+  editStream: (facts: RequestFacts, target: Target): StreamCodec =>
+    new SseEditor(new ChunkEditor(target, { hidesUsage: !facts.wantsStreamUsage })),
+})
+
+function readRequest(body: unknown): RequestFacts {
+  validateRequest(body)
+  return {
+    model: body.model,
+    isStream: body.stream === true,
+    wantsStreamUsage: body.stream_options?.include_usage === true,
+    estimate: limits => estimate(body, limits),
+  }
+}
+
+function editRequest(bytes: Buffer, facts: RequestFacts, target: Target): Buffer {
+  const edits: Edit[] = []
+  if (facts.model !== target.upstreamModel) edits.push(setMember(bytes, 'model', JSON.stringify(target.upstreamModel)))
+  if (facts.isStream && !facts.wantsStreamUsage && target.quirks.streamOptions !== false) {
+    edits.push(setMember(bytes, 'stream_options', streamOptions(bytes)))
+  }
+  return applyEdits(bytes, edits)
+}
+
+/** The client's stream options with usage switched on: usage is what the call is billed by. */
+function streamOptions(bytes: Buffer): string {
+  const member = findMember(bytes, 'stream_options')
+  const given: unknown = member && JSON.parse(bytes.toString('utf8', member.valueStart, member.valueEnd))
+  return JSON.stringify({ ...(isObject(given) ? given : {}), include_usage: true })
+}
+
+function editAnswer(bytes: Buffer, target: Target): Answer {
+  const body = tryParse(bytes)
+  if (isObject(body) && isObject(body.error)) throw decodeFault(200, body)
+  if (!isObject(body) || !Array.isArray(body.choices)) {
+    throw new Fault('upstream_error', 'The model provider sent an answer that is no chat completion.')
+  }
+  const { choices } = body
+  const edits: Edit[] = []
+  if (body.model !== target.publicModel) edits.push(setMember(bytes, 'model', JSON.stringify(target.publicModel)))
+  if (target.routing) edits.push(addMember(bytes, '_routing', JSON.stringify(target.routing)))
+  const observed: Observed = {
+    usage: decodeUsage(body.usage),
+    get outputBytes() {
+      return choices.reduce(
+        (sum: number, choice) => sum + generatedBytes(isObject(choice) ? choice.message : undefined),
+        0,
+      )
+    },
+    isFinished: true,
+  }
+  return { body: applyEdits(bytes, edits), observed }
+}
+
+/** Watches and edits the JSON of one event after another. */
+class ChunkEditor implements EventEditor {
+  readonly endMarker = '[DONE]'
+  readonly #publicModel: string
+  readonly #modelJson: string
+  readonly #hidesUsage: boolean
+  /** Choices that have begun and not ended. */
+  readonly #open = new Set<unknown>()
+  #routing: RoutingInfo | undefined
+  #hasFinished = false
+  usage: Usage | undefined
+  outputBytes = 0
+
+  constructor(target: Target, { hidesUsage }: { hidesUsage: boolean }) {
+    this.#publicModel = target.publicModel
+    this.#modelJson = JSON.stringify(target.publicModel)
+    this.#hidesUsage = hidesUsage
+    this.#routing = target.routing
+  }
+
+  get isFinished(): boolean {
+    return this.#hasFinished && this.#open.size === 0
+  }
+
+  readEvent(chunk: Json): Fault | 'drop' | 'keep' {
+    if (isObject(chunk.error)) return decodeFault(200, chunk)
+    const choices: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : []
+    for (const choice of choices) {
+      if (!isObject(choice)) continue
+      this.outputBytes += generatedBytes(choice.delta)
+      if (typeof choice.finish_reason !== 'string') this.#open.add(choice.index)
+      else {
+        this.#open.delete(choice.index)
+        this.#hasFinished = true
+      }
+    }
+    if (isObject(chunk.usage)) {
+      this.usage = decodeUsage(chunk.usage) ?? this.usage
+      if (this.#hidesUsage && choices.length === 0) return 'drop'
+    }
+    return 'keep'
+  }
+
+  edits(chunk: Json, bytes: Buffer, start: number, end: number): Edit[] | undefined {
+    const isRenamed = chunk.model !== undefined && chunk.model !== this.#publicModel
+    if (!isRenamed && !this.#routing) return undefined
+    const edits: Edit[] = isRenamed ? [setMember(bytes, 'model', this.#modelJson, start, end)] : []
+    if (this.#routing) edits.push(addMember(bytes, '_routing', JSON.stringify(this.#routing), start, end))
+    this.#routing = undefined
+    return edits
+  }
+
+  endFrames(): Buffer {
+    return encodeFrame({ event: undefined, data: this.endMarker })
+  }
+
+  encodeFault(fault: Fault): Buffer {
+    return encodeFrame({ event: undefined, data: JSON.stringify(encodeFault(fault).body) })
+  }
+}
+
+/** UTF-8 bytes that the model wrote into a message or a delta, tool arguments and reasoning included. */
+function generatedBytes(message: unknown): number {
+  if (!isObject(message)) return 0
+  let bytes = 0
+  for (const field of ['content', 'reasoning_content', 'reasoning', 'refusal'] as const) {
+    const text = message[field]
+    if (typeof text === 'string') bytes += Buffer.byteLength(text)
+  }
+  if (!Array.isArray(message.tool_calls)) return bytes
+  for (const call of message.tool_calls) {
+    const inner = isObject(call) ? (isObject(call.function) ? call.function : call.custom) : undefined
+    if (!isObject(inner)) continue
+    for (const text of [inner.name, inner.arguments, inner.input])
+      if (typeof text === 'string') bytes += Buffer.byteLength(text)
+  }
+  return bytes
+}

@@ -1,0 +1,78 @@
+import type { Call } from '#core/call.ts'
+import type { CallEvent } from '#core/call-event.ts'
+import type { Fault } from '#core/fault.ts'
+import type { Result } from '#core/result.ts'
+import type { Usage } from '#core/usage.ts'
+import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
+import type { Frame } from './sse/frame.ts'
+
+export type FormatName = 'chat-completions'
+
+/**
+ * A chat wire format: eight pure functions between its bytes' meaning and the neutral form, and a ninth seam for the
+ * case that the client and the upstream speak the same format, in which nothing is translated.
+ *
+ * Codecs make no ids, read no clock and know no other format.
+ */
+export interface WireFormat {
+  readonly name: FormatName
+
+  /** client → neutral. @throws Fault `invalid_request` naming the field */
+  decodeRequest(body: unknown): Call
+  /** neutral → upstream; what the format cannot say is left out and named in `warnings`. */
+  encodeRequest(call: Call, target: Target): EncodedRequest
+  /** upstream → neutral. @throws Fault `upstream_error` when it is no answer of this format */
+  decodeResponse(body: unknown): Result
+  /** neutral → client */
+  encodeResponse(result: Result, context: AnswerContext): Record<string, unknown>
+  /** upstream stream → neutral events */
+  decodeStream(): StreamDecoder
+  /** neutral events → client stream */
+  encodeStream(context: AnswerContext): StreamEncoder
+  /** upstream error → neutral */
+  decodeFault(status: number, body: unknown): Fault
+  /** neutral → client error */
+  encodeFault(fault: Fault): { status: number; body: unknown }
+
+  readonly passThrough: PassThrough
+}
+
+export interface EncodedRequest {
+  readonly body: Record<string, unknown>
+  readonly warnings: readonly string[]
+}
+
+/** What an answer takes from the request it answers. */
+export interface AnswerContext {
+  /** The model as the client knows it. */
+  readonly publicModel: string
+  readonly wantsStreamUsage: boolean
+}
+
+/** Fed every frame in order, then `end` once when the upstream closes. */
+export interface StreamDecoder {
+  push(frame: Frame): CallEvent[]
+  end(): CallEvent[]
+}
+
+export interface StreamEncoder {
+  push(event: CallEvent): Frame[]
+}
+
+/** Same format on both sides: bytes are edited where they must be and watched, otherwise kept as they are. */
+export interface PassThrough {
+  /** The few facts that the gateway reads of a request. @throws Fault `invalid_request` naming the field */
+  readRequest(body: unknown): RequestFacts
+  /** Replaces model and stream options; every other byte stays. */
+  editRequest(bytes: Buffer, facts: RequestFacts, target: Target): Buffer
+  /** @throws Fault when a success status carries an error or nonsense */
+  editAnswer(bytes: Buffer, target: Target): Answer
+  editStream(facts: RequestFacts, target: Target): StreamCodec
+}
+
+export interface RequestFacts {
+  readonly model: string
+  readonly isStream: boolean
+  readonly wantsStreamUsage: boolean
+  estimate(limits: ModelLimits): Usage
+}

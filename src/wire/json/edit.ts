@@ -1,0 +1,45 @@
+import { closingBrace, findMember } from './members.ts'
+
+/** Replace the bytes from `start` up to `end` by `text`. */
+export interface Edit {
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+/** `bytes` with all `edits` made; they must not overlap. Everything between them is kept to the byte. */
+export function applyEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  if (edits.length === 0) return bytes
+  const ordered = edits.length === 1 ? edits : edits.toSorted((a, b) => a.start - b.start)
+  const replacements = ordered.map(edit => Buffer.byteLength(edit.text))
+  const grown = ordered.reduce((sum, edit, i) => sum + (replacements[i] as number) - (edit.end - edit.start), 0)
+  const out = Buffer.allocUnsafe(bytes.length + grown)
+  let from = 0
+  let to = 0
+  for (const edit of ordered) {
+    to += bytes.copy(out, to, from, edit.start)
+    to += out.write(edit.text, to)
+    from = edit.end
+  }
+  bytes.copy(out, to, from)
+  return out
+}
+
+/**
+ * The edit that gives the object's member `key` the JSON text `json`, adding the member at the end when it is absent.
+ *
+ * @param from offset at or before the object's opening brace
+ * @param end offset after its closing brace
+ */
+export function setMember(bytes: Buffer, key: string, json: string, from = 0, end = bytes.length): Edit {
+  const member = findMember(bytes, key, from)
+  if (member) return { start: member.valueStart, end: member.valueEnd, text: json }
+  return addMember(bytes, key, json, from, end)
+}
+
+/** The edit that appends a member which the object does not have yet. */
+export function addMember(bytes: Buffer, key: string, json: string, from = 0, end = bytes.length): Edit {
+  const brace = closingBrace(bytes, end)
+  const isEmpty = bytes.subarray(bytes.indexOf('{', from) + 1, brace).every(byte => byte <= 0x20)
+  return { start: brace, end: brace, text: `${isEmpty ? '' : ','}${JSON.stringify(key)}:${json}` }
+}

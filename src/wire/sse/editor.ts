@@ -1,0 +1,119 @@
+import { Fault } from '#core/fault.ts'
+import type { Usage } from '#core/usage.ts'
+import type { Observed, StreamCodec } from '#core/work.ts'
+import { applyEdits, type Edit } from '../json/edit.ts'
+import { isObject } from '../json/parse.ts'
+import { decodeFrame, encodeFrame, singleDataSpan } from './frame.ts'
+import { FrameSplitter } from './split.ts'
+
+/** A frame may carry a whole image in base64, but not a flood. */
+const FRAME_BYTES_MAX = 16 * 1024 * 1024
+
+/** What a format knows about its events when the client speaks the same format as the upstream. */
+export interface EventEditor {
+  /** Data of the event that ends a stream, where the format has one. */
+  readonly endMarker: string | undefined
+  readonly usage: Usage | undefined
+  readonly outputBytes: number
+  readonly isFinished: boolean
+  /** Takes note of an event. `drop` keeps it from the client; a fault ends the stream. */
+  readEvent(event: Readonly<Record<string, unknown>>): Fault | 'drop' | 'keep'
+  /** Edits to the event's JSON, which lies in `bytes` from `start` to `end`; `undefined` when it may stay as it is. */
+  edits(event: Readonly<Record<string, unknown>>, bytes: Buffer, start: number, end: number): Edit[] | undefined
+  /** The frames that end a good stream when the upstream sent none. */
+  endFrames(): Buffer
+  encodeFault(fault: Fault): Buffer
+}
+
+/**
+ * A stream codec that keeps bytes as they are but for the editor's edits. Whole frames only: half an event never
+ * reaches the client, and the end marker stays back until `finish`.
+ */
+export class SseEditor implements StreamCodec {
+  readonly #editor: EventEditor
+  readonly #splitter = new FrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
+  #endFrame: Buffer | undefined
+  #fault: Fault | undefined
+
+  constructor(editor: EventEditor) {
+    this.#editor = editor
+  }
+
+  get fault(): Fault | undefined {
+    return this.#fault
+  }
+
+  get hasEnded(): boolean {
+    return this.#endFrame !== undefined
+  }
+
+  get observed(): Observed {
+    const { usage, outputBytes, isFinished } = this.#editor
+    return { usage, outputBytes, isFinished: isFinished || this.hasEnded }
+  }
+
+  push(chunk: Buffer): Uint8Array | undefined {
+    let frames: Buffer[]
+    try {
+      frames = this.#splitter.push(chunk)
+    } catch (cause) {
+      this.#fault = new Fault('upstream_error', 'The model provider sent an event that is too large.', { cause })
+      return undefined
+    }
+    const kept: Buffer[] = []
+    for (const frame of frames) {
+      const edited = this.#editFrame(frame)
+      if (edited) kept.push(edited)
+      if (this.#fault || this.#endFrame) break
+    }
+    return kept.length > 1 ? Buffer.concat(kept) : kept[0]
+  }
+
+  finish(): Uint8Array {
+    if (this.#endFrame) return this.#endFrame
+    // The upstream may have closed without the blank line that completes its last event.
+    const rest = this.#splitter.flush()
+    const last = rest && this.#editFrame(Buffer.concat([rest, Buffer.from('\n\n')]))
+    return Buffer.concat([last ?? Buffer.alloc(0), this.#endFrame ?? this.#editor.endFrames()])
+  }
+
+  encodeFault(fault: Fault): Uint8Array {
+    return this.#editor.encodeFault(fault)
+  }
+
+  #editFrame(frame: Buffer): Buffer | undefined {
+    const span = singleDataSpan(frame)
+    if (span) return this.#editData(frame, span.start, span.end)
+    const { event, data } = decodeFrame(frame)
+    // Comments and keep-alives are passed on: they keep the client's connection alive as well.
+    if (data === undefined) return frame
+    const joined = encodeFrame({ event: undefined, data: data.replaceAll('\n', ' ') })
+    const edited = this.#editData(joined, 'data: '.length, joined.length - 2)
+    if (!edited || event === undefined) return edited
+    return Buffer.concat([Buffer.from(`event: ${event}\n`), edited])
+  }
+
+  #editData(frame: Buffer, start: number, end: number): Buffer | undefined {
+    const text = frame.toString('utf8', start, end)
+    if (text === this.#editor.endMarker) {
+      this.#endFrame = frame
+      return undefined
+    }
+    let event: unknown
+    try {
+      event = JSON.parse(text)
+    } catch (cause) {
+      this.#fault = new Fault('upstream_error', 'The model provider sent a malformed event.', { cause })
+      return undefined
+    }
+    if (!isObject(event)) return frame
+    const verdict = this.#editor.readEvent(event)
+    if (verdict === 'drop') return undefined
+    if (verdict !== 'keep') {
+      this.#fault = verdict
+      return undefined
+    }
+    const edits = this.#editor.edits(event, frame, start, end)
+    return edits ? applyEdits(frame, edits) : frame
+  }
+}
