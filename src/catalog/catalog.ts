@@ -1,0 +1,52 @@
+import type { Scene } from '#core/scene.ts'
+import type { ModelLimits, Quirks } from '#core/work.ts'
+import type { Price } from './price.ts'
+
+export type DeliveryTier = 'official' | 'verified'
+
+/** An account at a provider, by which models are reached. */
+export interface Channel {
+  /** Public (`_routing.channel.id`). */
+  readonly id: string
+  readonly name: string
+  /** Name of an adapter in `src/providers`. */
+  readonly provider: string
+  /** `undefined`: the provider's own address. */
+  readonly baseUrl: string | undefined
+  /** Used in turn; empty for a host that asks for none. */
+  readonly apiKeys: readonly string[]
+  readonly tier: DeliveryTier
+  readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number }
+  readonly quirks: Quirks
+}
+
+/** One way to reach a model, with what that way costs. */
+export interface Offer {
+  readonly channel: Channel
+  readonly upstreamModel: string
+  readonly price: Price
+}
+
+export interface Model {
+  readonly id: string
+  /** The model as reports group it, whichever public id was asked for. */
+  readonly logicalModel: string
+  readonly vendor: string | undefined
+  readonly name: string | undefined
+  readonly description: string | undefined
+  /** Unix seconds; 0 when the configuration does not say. */
+  readonly createdAt: number
+  readonly scene: Scene
+  readonly recommendedFor: readonly string[]
+  readonly capabilities: readonly string[]
+  readonly tags: readonly string[]
+  readonly limits: ModelLimits
+  readonly offers: readonly Offer[]
+}
+
+/** An immutable snapshot of what is on sale. */
+export interface Catalog {
+  readonly channels: ReadonlyMap<string, Channel>
+  /** Public models only: what is hidden or deferred is not in the snapshot that requests see. */
+  readonly models: ReadonlyMap<string, Model>
+}

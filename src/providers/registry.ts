@@ -1,0 +1,5 @@
+import { openai } from './openai/index.ts'
+import type { Provider } from './provider.ts'
+
+/** Every provider by the name that a channel's `provider` gives. */
+export const PROVIDERS: ReadonlyMap<string, Provider> = new Map([openai].map(provider => [provider.name, provider]))

@@ -1,0 +1,181 @@
+import { LRUCache } from 'lru-cache'
+import { Fault } from '#core/fault.ts'
+import { type Database, isUnavailable } from '#storage/database.ts'
+import { type CredentialHasher, type CredentialKind, credentialKind } from './credential.ts'
+import type { Manager, Principal } from './principal.ts'
+import { type ApiKeyIdentity, identifyApiKey, identifyManagementToken } from './store.ts'
+
+const CACHED_MAX = 50_000
+/** Read again after this, in case a change was never announced. */
+const FRESH_MS = 60_000
+/** While the change feed is behind, what was read may have been revoked since: it counts for this long only. */
+const FRESH_WITHOUT_FEED_MS = 500
+const FEED_LAG_MS_MAX = 2_500
+/** With the database away, callers known this recently are still served. */
+const STALE_MS_MAX = 5 * 60_000
+const DATABASE_RETRY_SECONDS = 5
+
+export interface AuthenticatorDeps {
+  readonly database: Database
+  readonly hasher: CredentialHasher
+  /** How far this node's knowledge of changes lags behind the database. */
+  feedLagMs(): number
+}
+
+type ManagerIdentity = NonNullable<Awaited<ReturnType<typeof identifyManagementToken>>>
+type Identity = ({ kind: 'sk' } & ApiKeyIdentity) | ({ kind: 'mt' } & ManagerIdentity)
+
+interface Known {
+  /** `undefined`: there is no such credential. */
+  readonly identity: Identity | undefined
+  readonly principal: Principal | undefined
+  readonly readAtMs: number
+}
+
+/**
+ * From a credential to its caller: the shape and checksum first, then memory, then one query. A caller seen before is
+ * known without waiting, so that the warm path stays synchronous.
+ */
+export class Authenticator {
+  readonly #deps: AuthenticatorDeps
+  readonly #known = new LRUCache<string, Known>({ max: CACHED_MAX })
+  readonly #reading = new Map<string, Promise<Known>>()
+
+  constructor(deps: AuthenticatorDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * The caller of an inference route.
+   *
+   * @param credential what was sent, or `undefined` when nothing was
+   * @throws Fault `invalid_api_key` or `expired_api_key`
+   */
+  inference(credential: string | undefined): Principal | Promise<Principal> {
+    const hash = this.#hash(credential, 'sk')
+    const known = this.#fromMemory(hash)
+    return known ? admitKey(known) : this.#read(hash, 'sk').then(admitKey)
+  }
+
+  /** The caller of a management route. @throws Fault as {@link inference} */
+  management(credential: string | undefined): Manager | Promise<Manager> {
+    const hash = this.#hash(credential, 'mt')
+    const known = this.#fromMemory(hash)
+    return known ? admitManager(known) : this.#read(hash, 'mt').then(admitManager)
+  }
+
+  /** Forgets what hangs on an id that has changed; a credential that was unknown may exist now. */
+  forget(subject: string): void {
+    for (const [hash, { identity }] of this.#known) {
+      if (!identity || idsOf(identity).includes(subject)) this.#known.delete(hash)
+    }
+  }
+
+  #hash(credential: string | undefined, wanted: CredentialKind): string {
+    if (credential === undefined || credential === '') throw missing(wanted)
+    if (credentialKind(credential) !== wanted) throw unfit(credential, wanted)
+    return this.#deps.hasher.hash(credential).toString('base64')
+  }
+
+  #fromMemory(hash: string): Known | undefined {
+    const known = this.#known.get(hash)
+    if (!known) return undefined
+    const isFeedCurrent = this.#deps.feedLagMs() < FEED_LAG_MS_MAX
+    const ageMs = performance.now() - known.readAtMs
+    return ageMs < (isFeedCurrent ? FRESH_MS : FRESH_WITHOUT_FEED_MS) ? known : undefined
+  }
+
+  /** Callers that arrive together with the same credential share one query. */
+  #read(hash: string, kind: CredentialKind): Promise<Known> {
+    const underWay = this.#reading.get(hash)
+    if (underWay) return underWay
+    const reading = this.#query(hash, kind).finally(() => this.#reading.delete(hash))
+    this.#reading.set(hash, reading)
+    return reading
+  }
+
+  async #query(hash: string, kind: CredentialKind): Promise<Known> {
+    const readAtMs = performance.now()
+    try {
+      const identity = await this.#identify(Buffer.from(hash, 'base64'), kind)
+      const known: Known = {
+        identity,
+        principal: identity?.kind === 'sk' ? principalOf(identity) : undefined,
+        readAtMs,
+      }
+      this.#known.set(hash, known)
+      return known
+    } catch (cause) {
+      if (!isUnavailable(cause)) throw cause
+      const known = this.#known.get(hash)
+      if (known && performance.now() - known.readAtMs < STALE_MS_MAX) return known
+      throw new Fault('service_unavailable', 'The gateway cannot check API keys at the moment; try again shortly.', {
+        retryAfterSeconds: DATABASE_RETRY_SECONDS,
+        cause,
+      })
+    }
+  }
+
+  async #identify(hash: Buffer, kind: CredentialKind): Promise<Identity | undefined> {
+    if (kind === 'sk') {
+      const identity = await identifyApiKey(this.#deps.database, hash)
+      return identity && { kind, ...identity }
+    }
+    const identity = await identifyManagementToken(this.#deps.database, hash)
+    return identity && { kind, ...identity }
+  }
+}
+
+function principalOf({ keyId, workspaceId, organizationId, role, models }: ApiKeyIdentity): Principal {
+  return Object.freeze({ keyId, workspaceId, organizationId, role, models: models ?? undefined })
+}
+
+function idsOf(identity: Identity): string[] {
+  const own = identity.kind === 'sk' ? identity.keyId : identity.tokenId
+  return [own, identity.workspaceId, identity.organizationId]
+}
+
+function admitKey({ identity, principal }: Known): Principal {
+  if (identity?.kind !== 'sk' || !principal) throw unknown('sk')
+  if (identity.status === 'revoked') throw new Fault('expired_api_key', 'This API key has been revoked.')
+  if (identity.status === 'inactive') throw new Fault('expired_api_key', 'This API key is switched off.')
+  if (identity.expiresAt && identity.expiresAt.getTime() <= Date.now()) {
+    throw new Fault('expired_api_key', `This API key expired at ${identity.expiresAt.toISOString()}.`)
+  }
+  return principal
+}
+
+function admitManager({ identity }: Known): Manager {
+  if (identity?.kind !== 'mt') throw unknown('mt')
+  if (identity.isRevoked) throw new Fault('expired_api_key', 'This management token has been revoked.')
+  return identity
+}
+
+const NOUNS = Object.freeze({ sk: 'API key', mt: 'management token' })
+
+function missing(wanted: CredentialKind): Fault {
+  return new Fault('invalid_api_key', `No ${NOUNS[wanted]} was sent.`, {
+    hint: `Send the header "Authorization: Bearer ${wanted}-…".`,
+  })
+}
+
+/** A credential of the wrong kind gets told so: it is the likeliest mistake with the clearest cure. */
+function unfit(credential: string, wanted: CredentialKind): Fault {
+  if (credential.startsWith('whsec_')) {
+    return new Fault('invalid_api_key', 'A webhook signing secret is no credential; it only verifies webhooks.', {
+      hint: `Use a ${NOUNS[wanted]} (${wanted}-…).`,
+    })
+  }
+  const other = wanted === 'sk' ? 'mt' : 'sk'
+  if (credential.startsWith(`${other}-`)) {
+    const place = wanted === 'sk' ? 'inference' : 'management'
+    return new Fault('invalid_api_key', `A${other === 'sk' ? 'n' : ''} ${NOUNS[other]} cannot be used for ${place}.`, {
+      hint: `Use a${wanted === 'sk' ? 'n' : ''} ${NOUNS[wanted]} (${wanted}-…).`,
+    })
+  }
+  return unknown(wanted)
+}
+
+function unknown(wanted: CredentialKind): Fault {
+  return new Fault('invalid_api_key', `This ${NOUNS[wanted]} is not valid. Check that it was copied whole.`)
+}

@@ -1,0 +1,20 @@
+/** What the spec calls an account's role; it decides the default rate limit. */
+export const ROLES = ['user', 'partner', 'vip'] as const
+export type OrganizationRole = (typeof ROLES)[number]
+
+/** The caller of an inference route, as its API key says. */
+export interface Principal {
+  readonly keyId: string
+  readonly workspaceId: string
+  readonly organizationId: string
+  readonly role: OrganizationRole
+  /** Public model ids that the key is restricted to; `undefined` for all. */
+  readonly models: readonly string[] | undefined
+}
+
+/** The caller of a management route: one workspace, and nothing outside it. */
+export interface Manager {
+  readonly tokenId: string
+  readonly workspaceId: string
+  readonly organizationId: string
+}
