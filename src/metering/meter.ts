@@ -1,0 +1,102 @@
+import type { Model, Offer } from '#catalog/catalog.ts'
+import { Fault } from '#core/fault.ts'
+import { formatUsd } from '#core/money.ts'
+import type { AccessChannel } from '#core/scene.ts'
+import type { Usage } from '#core/usage.ts'
+import { type Charge, computeCharge, totalTokens } from './charge.ts'
+import type { Journal } from './journal/journal.ts'
+import type { Shipper } from './shipper.ts'
+import type { Outcome, UsageRecord } from './usage-record.ts'
+
+/** When an answer counts as recorded: on this node's disk, or committed in Postgres. */
+export type Durability = 'journal' | 'database'
+
+export interface MeterDeps {
+  readonly journal: Journal
+  readonly shipper: Shipper
+  readonly durability: Durability
+}
+
+/** What the relay knows of a request that is over. */
+export interface Consumption {
+  readonly requestId: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly keyId: string
+  readonly model: Model
+  readonly offer: Offer
+  readonly accessChannel: AccessChannel
+  readonly usage: Usage
+  readonly isEstimated: boolean
+  readonly outcome: Outcome
+}
+
+/** Turns consumption into a charge and makes it durable. */
+export class Meter {
+  readonly #deps: MeterDeps
+
+  constructor(deps: MeterDeps) {
+    this.#deps = deps
+  }
+
+  /** @throws Fault `service_unavailable` while usage could not be recorded */
+  assertAccepting(): void {
+    this.#deps.journal.assertAccepting()
+  }
+
+  /**
+   * Records a request. Once this resolves, its usage cannot be lost; before, the client must not have the last byte.
+   *
+   * @returns what it costs. @throws Fault `internal_error` when the record could not be made durable
+   */
+  async record(consumption: Consumption): Promise<Charge> {
+    const { model, offer, usage, outcome } = consumption
+    const full = computeCharge(usage, offer.price)
+    // An answer that the provider cut off is not what was ordered: it is recorded, and not charged.
+    const charge: Charge = outcome === 'cut' ? { ...full, cost: 0n } : full
+    try {
+      await this.#deps.journal.append(JSON.stringify(toRecord(consumption, charge, model)))
+    } catch (cause) {
+      throw new Fault('internal_error', 'The answer could not be recorded and is withheld. It is not charged.', {
+        cause,
+      })
+    }
+    if (this.#deps.durability === 'database') await this.#deps.shipper.shipped()
+    return charge
+  }
+}
+
+function toRecord(consumption: Consumption, charge: Charge, model: Model): UsageRecord {
+  const { usage, offer } = consumption
+  const written = (usage.cacheWrite5mTokens ?? 0) + (usage.cacheWrite1hTokens ?? 0)
+  return {
+    request_id: consumption.requestId,
+    created_at: new Date().toISOString(),
+    organization_id: consumption.organizationId,
+    workspace_id: consumption.workspaceId,
+    api_key_id: consumption.keyId,
+    model: model.id,
+    logical_model: model.logicalModel,
+    model_vendor: model.vendor ?? '',
+    scene: model.scene,
+    access_channel: consumption.accessChannel,
+    channel_id: offer.channel.id,
+    delivery_tier: offer.channel.tier,
+    usage_unit: charge.unit,
+    usage_quantity: charge.quantity,
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: totalTokens(usage),
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens ?? (written > 0 ? written : undefined),
+    cache_write_tokens_5m: usage.cacheWrite5mTokens,
+    cache_write_tokens_1h: usage.cacheWrite1hTokens,
+    audio_input_tokens: usage.audioInputTokens,
+    audio_output_tokens: usage.audioOutputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    cost: formatUsd(charge.cost),
+    price_version: charge.priceVersion,
+    is_estimated: consumption.isEstimated,
+    outcome: consumption.outcome,
+  }
+}

@@ -1,0 +1,124 @@
+import { appendFile } from 'node:fs/promises'
+import { Loop } from '#lib/loop.ts'
+import { type Database, isUnavailable } from '#storage/database.ts'
+import type { Journal, JournalBatch } from './journal/journal.ts'
+import { ensurePartitions, isMissingPartition } from './partitions.ts'
+import { insertUsage } from './store.ts'
+
+const BATCH_BYTES = 512 * 1024
+/** Records gather for this long after the first: a transaction per request would cost more than the request. */
+const GATHER_MS = 50
+const IDLE_MS = 1_000
+const RETRY_MS = 1_000
+
+export interface ShipperOptions {
+  readonly journal: Journal
+  readonly database: Database
+  /** Where records go that Postgres refuses for what they say; an operator decides about them. */
+  readonly rejectedFile: string
+  onShipped(records: number): void
+  onRejected(error: unknown, record: string): void
+  onError(error: unknown, what: string): void
+}
+
+/** Moves the journal into Postgres, oldest records first, for as long as the node lives. */
+export class Shipper {
+  readonly #options: ShipperOptions
+  readonly #loop: Loop
+  #isBehind = false
+  #waiting: (() => void)[] = []
+
+  constructor(options: ShipperOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: 'usage shipping',
+      intervalMs: IDLE_MS,
+      runOnce: signal => this.#runOnce(signal),
+      onError: options.onError,
+    })
+    options.journal.onAppended(() => {
+      if (this.#isBehind) return
+      this.#isBehind = true
+      setTimeout(() => this.#loop.wake(), GATHER_MS)
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  /** Stops after the pass under way; call {@link shipAll} first to leave nothing behind. */
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+  }
+
+  /** Resolves when everything that is durable now is in Postgres. */
+  shipped(): Promise<void> {
+    const done = new Promise<void>(resolve => this.#waiting.push(resolve))
+    this.#loop.wake()
+    return done
+  }
+
+  async #runOnce(signal: AbortSignal): Promise<void> {
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#isBehind = false
+    try {
+      for (;;) {
+        const batch = await this.#options.journal.read(BATCH_BYTES)
+        if (!batch) break
+        await this.#ship(batch)
+        if (signal.aborted) break
+      }
+      for (const resolve of waiting) resolve()
+    } catch (error) {
+      this.#waiting.push(...waiting)
+      setTimeout(() => this.#loop.wake(), RETRY_MS)
+      throw error
+    }
+  }
+
+  async #ship({ payloads, end }: JournalBatch): Promise<void> {
+    await this.#insert(payloads)
+    this.#options.journal.release(end)
+  }
+
+  async #insert(payloads: readonly Buffer[], hasPartitions = false): Promise<void> {
+    const records = `[${payloads.map(payload => payload.toString('utf8')).join(',')}]`
+    try {
+      const inserted = await insertUsage(this.#options.database, records)
+      this.#options.onShipped(inserted)
+    } catch (error) {
+      await this.#recover(payloads, error, hasPartitions)
+    }
+  }
+
+  /** One record that Postgres will never take must not hold up all that follow: it is found by halving, and set aside. */
+  async #recover(payloads: readonly Buffer[], error: unknown, hasPartitions: boolean): Promise<void> {
+    if (isUnavailable(error) || !isDataError(error)) throw error
+    if (isMissingPartition(error) && !hasPartitions) {
+      await ensurePartitions(this.#options.database, oldestMonth(payloads), new Date())
+      return this.#insert(payloads, true)
+    }
+    if (payloads.length > 1) {
+      const half = Math.ceil(payloads.length / 2)
+      await this.#insert(payloads.slice(0, half), hasPartitions)
+      return this.#insert(payloads.slice(half), hasPartitions)
+    }
+    const record = (payloads[0] as Buffer).toString('utf8')
+    await appendFile(this.#options.rejectedFile, `${record}\n`, { mode: 0o600, flush: true })
+    this.#options.onRejected(error, record)
+  }
+}
+
+/** SQLSTATE classes 22 (bad data) and 23 (a constraint refused it): trying again would end the same way. */
+function isDataError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^2[23]/.test(error.code)
+}
+
+function oldestMonth(payloads: readonly Buffer[]): Date {
+  const times = payloads.map(payload =>
+    Date.parse((JSON.parse(payload.toString('utf8')) as { created_at: string }).created_at),
+  )
+  return new Date(Math.min(...times))
+}
