@@ -1,0 +1,11 @@
+import type { AnyRoute } from '#http/inbound/route.ts'
+import { EmbeddingsRequest, embeddingsWork } from '#wire/embeddings/index.ts'
+import { type ApiDeps, inferenceRoute } from './inference.ts'
+
+export function embeddings(deps: ApiDeps): AnyRoute {
+  return inferenceRoute(deps, {
+    path: '/v1/embeddings',
+    work: embeddingsWork,
+    docs: { tag: 'Embeddings', summary: 'Create embeddings', body: EmbeddingsRequest },
+  })
+}

@@ -1,0 +1,45 @@
+import type { Work } from '#core/work.ts'
+import { type AnyRoute, defineRoute, type Inbound, type Route, type RouteDocs } from '#http/inbound/route.ts'
+import type { Relay } from '#relay/relay.ts'
+import type { Authenticator } from '#tenants/authenticator.ts'
+import type { Principal } from '#tenants/principal.ts'
+import { credentialOf } from './credential.ts'
+
+export interface ApiDeps {
+  readonly authenticator: Authenticator
+  readonly relay: Relay
+}
+
+const MEBIBYTE = 1024 * 1024
+
+/** Images and documents travel in the body as base64. */
+const BODY_BYTES_MAX = 20 * MEBIBYTE
+
+export interface InferenceEndpoint {
+  readonly path: string
+  /** The request as its family's `Work`. @throws Fault `invalid_request` naming the field */
+  readonly work: (body: Buffer) => Work
+  readonly encodeFault?: Route['encodeFault']
+  readonly docs: Omit<RouteDocs, 'security' | 'errors'>
+}
+
+/** A route that runs one family's work through the relay for the caller of an API key. */
+export function inferenceRoute({ authenticator, relay }: ApiDeps, endpoint: InferenceEndpoint): AnyRoute {
+  return defineRoute<Principal>({
+    method: 'POST',
+    path: endpoint.path,
+    bodyBytesMax: BODY_BYTES_MAX,
+    authorize: request => authenticator.inference(credentialOf(request)),
+    handle: (request, principal) => relay.run(toCall(request, principal, endpoint.work(request.body))),
+    ...(endpoint.encodeFault && { encodeFault: endpoint.encodeFault }),
+    docs: { ...endpoint.docs, security: 'api-key', errors: [400, 401, 402, 403, 413, 429, 502, 503, 504] },
+  })
+}
+
+function toCall(
+  { id, sink, receivedAtMs, facts }: Inbound,
+  principal: Principal,
+  work: Work,
+): Parameters<Relay['run']>[0] {
+  return { requestId: id, principal, work, sink, receivedAtMs, facts }
+}

@@ -1,0 +1,132 @@
+import { readFile } from 'node:fs/promises'
+import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { buildCatalog, parseDurationMs } from '#catalog/build.ts'
+import type { Catalog } from '#catalog/catalog.ts'
+import { violations } from '#core/validate.ts'
+import type { Durability } from '#metering/meter.ts'
+import { ConfigError } from './config-error.ts'
+import { FileConfig } from './schema.ts'
+
+/** The configuration file with every default filled in. */
+export interface Config {
+  readonly bootstrapCredit: string
+  readonly showsRouting: boolean
+  readonly durability: Durability
+  readonly drainDeadlineMs: number
+  readonly metricsToken: string | undefined
+  /** No channel is declared: the sandbox serves. */
+  readonly isSandbox: boolean
+  readonly catalog: Catalog
+}
+
+export interface LoadOptions {
+  /** Names of the adapters that exist. */
+  readonly providers: ReadonlySet<string>
+  readonly variables: Readonly<Record<string, string | undefined>>
+}
+
+const DEFAULT_FILE = 'tollgate.yaml'
+const BOOTSTRAP_CREDIT_DEFAULT = '100'
+const DRAIN_DEADLINE_DEFAULT = '30s'
+
+/**
+ * @param file as `TOLLGATE_CONFIG` names it; `undefined` for `tollgate.yaml` if it is there
+ * @returns the text and where it came from; `undefined` when there is no file and none was asked for
+ * @throws ConfigError when the named file cannot be read
+ */
+export async function readConfigFile(file: string | undefined): Promise<{ file: string; text: string } | undefined> {
+  const name = file ?? DEFAULT_FILE
+  try {
+    return { file: name, text: await readFile(name, 'utf8') }
+  } catch (error) {
+    if (file === undefined && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new ConfigError(`The configuration file ${name} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/**
+ * Reads a configuration text.
+ *
+ * @param source how error messages call it, usually the file's name
+ * @throws ConfigError listing every problem with its line and key
+ */
+export function parseConfig(text: string, source: string, { providers, variables }: LoadOptions): Config {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const at = (path: readonly (string | number)[]) => `${source}:${lineOf(document, lines, path)}`
+  const syntax = document.errors.map(
+    ({ message, pos }) => `${source}:${lines.linePos(pos[0]).line}: ${firstLine(message)}`,
+  )
+  if (syntax.length > 0) throw new ConfigError(syntax.join('\n'))
+  const missing = substitute(document, lines, variables)
+  if (missing.length > 0)
+    throw new ConfigError(missing.map(({ line, problem }) => `${source}:${line}: ${problem}`).join('\n'))
+  const value: unknown = document.toJS() ?? {}
+  const misfits = violations(FileConfig, value)
+  if (misfits.length > 0) {
+    throw new ConfigError(
+      misfits
+        .map(({ path, field, problem }) => `${at(path)}: ${field || 'the file'} ${problem}${quoteHint(document, path)}`)
+        .join('\n'),
+    )
+  }
+  const config = value as FileConfig
+  const { catalog, problems } = buildCatalog(
+    { channels: config.channels ?? [], models: config.models ?? [] },
+    providers,
+  )
+  if (problems.length > 0)
+    throw new ConfigError(problems.map(({ path, message }) => `${at(path)}: ${message}`).join('\n'))
+  return {
+    bootstrapCredit: config.bootstrap?.credit ?? BOOTSTRAP_CREDIT_DEFAULT,
+    showsRouting: config.show_routing ?? false,
+    durability: config.metering?.durability ?? 'journal',
+    drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
+    metricsToken: config.metrics?.token,
+    isSandbox: (config.channels ?? []).length === 0,
+    catalog,
+  }
+}
+
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+/** Puts the environment's values in place of `${NAME}`; a name without a value is a problem, never an empty text. */
+function substitute(
+  document: Document,
+  lines: LineCounter,
+  variables: LoadOptions['variables'],
+): { line: number; problem: string }[] {
+  const problems: { line: number; problem: string }[] = []
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value !== 'string') return
+      node.value = node.value.replace(VARIABLE, (_match, name: string) => {
+        const value = variables[name]
+        if (value) return value
+        const line = lines.linePos(node.range?.[0] ?? 0).line
+        problems.push({ line, problem: `the environment variable ${name} is not set` })
+        return ''
+      })
+    },
+  })
+  return problems
+}
+
+/** The line of the value at `path`, or of the nearest thing around it that exists. */
+function lineOf(document: Document, lines: LineCounter, path: readonly (string | number)[]): number {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true)
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
+  }
+  return 1
+}
+
+/** YAML reads an unquoted price as a number, which would make a float of money. */
+function quoteHint(document: Document, path: readonly (string | number)[]): string {
+  const node = document.getIn(path, true)
+  return isScalar(node) && typeof node.value === 'number' ? `; write it in quotes: "${node.source ?? node.value}"` : ''
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0]?.replace(/:$/, '') ?? ''
+}

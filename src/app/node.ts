@@ -1,0 +1,218 @@
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Registry } from 'prom-client'
+import { apiRoutes } from '#api/routes.ts'
+import { openApiDocument } from '#http/inbound/openapi.ts'
+import { InboundServer } from '#http/inbound/server.ts'
+import { OutboundClient } from '#http/outbound/client.ts'
+import type { Logger } from '#lib/log.ts'
+import { Loop } from '#lib/loop.ts'
+import { managementRoutes } from '#management/routes.ts'
+import { Journal } from '#metering/journal/journal.ts'
+import { Meter } from '#metering/meter.ts'
+import { ensurePartitions } from '#metering/partitions.ts'
+import { Shipper } from '#metering/shipper.ts'
+import { PROVIDERS } from '#providers/registry.ts'
+import { Endpoints } from '#relay/endpoints.ts'
+import { Relay } from '#relay/relay.ts'
+import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
+import { type Database, openDatabase, ping } from '#storage/database.ts'
+import { Authenticator } from '#tenants/authenticator.ts'
+import { CredentialHasher } from '#tenants/credential.ts'
+import type { Environment } from './config/environment.ts'
+import type { Foundation } from './foundation.ts'
+import { listenOn } from './listen.ts'
+import { Settings } from './settings.ts'
+import { systemRoutes } from './system-routes.ts'
+import { Telemetry } from './telemetry.ts'
+
+const DATABASE_CONNECTIONS_MAX = 10
+const HOUSEKEEPING_MS = 60 * 60_000
+const READINESS_PATIENCE_MS = 2_000
+/** After the drain deadline, streams are told to end; this long they have to do it. */
+const STOP_PATIENCE_MS = 5_000
+/** How long a stopping node waits for the database to take its last records; they are safe in the journal. */
+const SHIPPING_PATIENCE_MS = 10_000
+
+export interface NodeOptions {
+  readonly environment: Environment
+  readonly log: Logger
+  readonly foundation: Pick<Foundation, 'address' | 'secret' | 'sandboxUrl'>
+  /** Distinguishes the workers on one data folder; each has a journal of its own. */
+  readonly index: number
+  /** The metrics of all workers, where there are several. */
+  readonly clusterMetrics?: () => Promise<string>
+}
+
+/** One serving process: everything between the listening socket and the database. */
+export class ServingNode {
+  readonly #log: Logger
+  readonly #settings: Settings
+  readonly #database: Database
+  readonly #feed: ChangeFeed
+  readonly #journal: Journal
+  readonly #shipper: Shipper
+  readonly #outbound: OutboundClient
+  readonly #relay: Relay
+  readonly #server: InboundServer
+  readonly #housekeeping: Loop
+  readonly #environment: Environment
+  /** What this process counts. */
+  readonly metrics: Registry
+  #isDraining = false
+
+  /** @throws ConfigError when the configuration has a mistake */
+  static async create(options: NodeOptions): Promise<ServingNode> {
+    const { environment, foundation, log } = options
+    const settings = await Settings.load({ ...environment, sandboxUrl: foundation.sandboxUrl, log })
+    return new ServingNode(options, settings)
+  }
+
+  private constructor(options: NodeOptions, settings: Settings) {
+    const { environment, foundation, log, index } = options
+    const telemetry = new Telemetry(log)
+    const onError = (error: unknown, duty: string) => telemetry.dutyFailed(error, duty)
+    const folder = path.join(environment.dataFolder, 'nodes', String(index))
+    this.#environment = environment
+    this.metrics = telemetry.registry
+    this.#log = log
+    this.#settings = settings
+    this.#database = openDatabase(foundation.address, {
+      connectionsMax: DATABASE_CONNECTIONS_MAX,
+      onIdleError: error => log.warn({ cause: error.message }, 'database.connection_lost'),
+    })
+    this.#feed = new ChangeFeed({
+      database: this.#database,
+      address: foundation.address,
+      onChange: (_topic, subject) => authenticator.forget(subject),
+      onError,
+    })
+    const authenticator = new Authenticator({
+      database: this.#database,
+      hasher: new CredentialHasher(foundation.secret),
+      feedLagMs: () => this.#feed.lagMs,
+    })
+    this.#journal = new Journal({ folder: path.join(folder, 'journal'), onError })
+    this.#shipper = new Shipper({
+      journal: this.#journal,
+      database: this.#database,
+      rejectedFile: path.join(folder, 'rejected.jsonl'),
+      onShipped: records => telemetry.usageShipped(records),
+      onRejected: error => telemetry.usageRejected(error),
+      onError,
+    })
+    this.#outbound = new OutboundClient()
+    this.#relay = new Relay({
+      catalog: () => settings.current.catalog,
+      showsRouting: () => settings.current.showsRouting,
+      endpoints: new Endpoints(PROVIDERS),
+      outbound: this.#outbound,
+      meter: new Meter({ journal: this.#journal, shipper: this.#shipper, durability: settings.current.durability }),
+    })
+    this.#housekeeping = new Loop({
+      name: 'housekeeping',
+      intervalMs: HOUSEKEEPING_MS,
+      runOnce: async () => {
+        await ensurePartitions(this.#database, new Date(), new Date())
+        await pruneChanges(this.#database)
+      },
+      onError,
+    })
+    this.#server = this.#createServer(options, authenticator, telemetry)
+    telemetry.watch({
+      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
+      journal_refusing: {
+        help: 'Whether new work is refused because usage cannot be recorded.',
+        read: () => (this.#journal.refusal === undefined ? 0 : 1),
+      },
+      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
+    })
+  }
+
+  /** @returns the port. @throws ConfigError when it is taken */
+  async start(): Promise<number> {
+    try {
+      await this.#journal.open()
+      await this.#feed.start()
+      this.#shipper.start()
+      this.#housekeeping.start()
+      const port = await listenOn(this.#server, this.#environment)
+      this.#settings.follow()
+      return port
+    } catch (error) {
+      await this.#release()
+      throw error
+    }
+  }
+
+  /**
+   * Not ready, no new connections; streams may end until the deadline, then they are ended; all usage is shipped.
+   *
+   * @param hurry aborts the wait for the deadline
+   */
+  async stop(hurry?: AbortSignal): Promise<void> {
+    this.#isDraining = true
+    this.#log.info({ open_requests: this.#server.openCount }, 'node.draining')
+    const drained = this.#server.drain()
+    const deadline = sleep(this.#settings.current.drainDeadlineMs, undefined, { signal: hurry, ref: false }).catch(
+      () => {},
+    )
+    await Promise.race([drained, deadline])
+    this.#relay.stopAll()
+    await Promise.race([drained, sleep(STOP_PATIENCE_MS, undefined, { ref: false })])
+    const shipped = this.#shipper.shipped().then(() => true)
+    if (!(await Promise.race([shipped, sleep(SHIPPING_PATIENCE_MS, false, { ref: false })]))) {
+      this.#log.warn('usage.left_in_journal')
+    }
+    await this.#release()
+    this.#log.info('node.stopped')
+  }
+
+  /** Lets go of everything, in the reverse order of its start. */
+  async #release(): Promise<void> {
+    this.#settings.close()
+    await this.#server.close()
+    await this.#shipper.stop()
+    await this.#housekeeping.stop()
+    await this.#feed.stop()
+    await this.#journal.close()
+    await this.#outbound.close()
+    await this.#database.destroy()
+  }
+
+  #createServer({ clusterMetrics }: NodeOptions, authenticator: Authenticator, telemetry: Telemetry): InboundServer {
+    const { registry } = telemetry
+    const metrics: Pick<Registry, 'metrics' | 'contentType'> = {
+      contentType: registry.contentType,
+      metrics: clusterMetrics ?? (() => registry.metrics()),
+    }
+    const routes = [
+      ...apiRoutes({ authenticator, relay: this.#relay, catalog: () => this.#settings.current.catalog }),
+      ...managementRoutes({ authenticator, database: this.#database }),
+      ...systemRoutes({
+        unreadiness: () => this.#unreadiness(),
+        metrics,
+        metricsToken: () => this.#settings.current.metricsToken,
+        document: () => document,
+      }),
+    ]
+    const document = openApiDocument(routes)
+    return new InboundServer({ routes, document, onCompleted: completed => telemetry.requestCompleted(completed) })
+  }
+
+  async #unreadiness(): Promise<string | undefined> {
+    if (this.#isDraining) return 'draining'
+    if (this.#journal.refusal !== undefined) return 'usage cannot be recorded'
+    try {
+      await Promise.race([ping(this.#database), rejectAfter(READINESS_PATIENCE_MS)])
+      return undefined
+    } catch {
+      return 'the database cannot be reached'
+    }
+  }
+}
+
+async function rejectAfter(ms: number): Promise<never> {
+  await sleep(ms, undefined, { ref: false })
+  throw new Error('timed out')
+}

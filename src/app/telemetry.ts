@@ -1,0 +1,165 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { FAULT_KINDS, Fault } from '#core/fault.ts'
+import type { Completed } from '#http/inbound/server.ts'
+import type { Logger } from '#lib/log.ts'
+import { scrub } from '#lib/scrub.ts'
+
+const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+const OVERHEAD_BUCKETS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5]
+
+/** The one log line of a request and the metrics that it moves. */
+export class Telemetry {
+  readonly registry = new Registry()
+  readonly #log: Logger
+  readonly #requests = new Counter({
+    name: 'tollgate_requests_total',
+    help: 'Requests by route and status; status 0 is a client that left before its answer began.',
+    labelNames: ['route', 'status'],
+    registers: [this.registry],
+  })
+  readonly #duration = new Histogram({
+    name: 'tollgate_request_duration_seconds',
+    help: 'From the request headers to the last byte of the answer.',
+    labelNames: ['route'],
+    buckets: DURATION_BUCKETS,
+    registers: [this.registry],
+  })
+  readonly #overhead = new Histogram({
+    name: 'tollgate_overhead_seconds',
+    help: "What the gateway added to the upstream's own time.",
+    buckets: OVERHEAD_BUCKETS,
+    registers: [this.registry],
+  })
+  readonly #firstByte = new Histogram({
+    name: 'tollgate_upstream_first_byte_seconds',
+    help: "From sending a request to the answer's headers.",
+    labelNames: ['channel', 'model'],
+    buckets: DURATION_BUCKETS,
+    registers: [this.registry],
+  })
+  readonly #tokens = new Counter({
+    name: 'tollgate_tokens_total',
+    help: 'Tokens by model and direction.',
+    labelNames: ['model', 'direction'],
+    registers: [this.registry],
+  })
+  readonly #cost = new Counter({
+    name: 'tollgate_cost_usd_total',
+    help: 'Charged US dollars by model and channel, for graphs; the exact amounts are in the usage report.',
+    labelNames: ['model', 'channel'],
+    registers: [this.registry],
+  })
+  readonly #faults = new Counter({
+    name: 'tollgate_faults_total',
+    help: 'Errors sent to clients, by code.',
+    labelNames: ['code'],
+    registers: [this.registry],
+  })
+  readonly #shipped = new Counter({
+    name: 'tollgate_usage_shipped_total',
+    help: 'Usage records that reached the database.',
+    registers: [this.registry],
+  })
+  readonly #rejected = new Counter({
+    name: 'tollgate_usage_rejected_total',
+    help: 'Usage records that the database refused and that were set aside in rejected.jsonl. Must be 0.',
+    registers: [this.registry],
+  })
+
+  constructor(log: Logger) {
+    this.#log = log
+    collectDefaultMetrics({ register: this.registry })
+  }
+
+  /** Metrics that are read off something when they are asked for. */
+  watch(gauges: Readonly<Record<string, { help: string; read(): number }>>): void {
+    for (const [name, { help, read }] of Object.entries(gauges)) {
+      new Gauge({
+        name: `tollgate_${name}`,
+        help,
+        registers: [this.registry],
+        collect() {
+          this.set(read())
+        },
+      })
+    }
+  }
+
+  requestCompleted(completed: Completed): void {
+    const { facts, route, status } = completed
+    const fault = faultOf(completed)
+    this.#requests.inc({ route, status })
+    this.#duration.observe({ route }, completed.durationMs / 1000)
+    if (fault) this.#faults.inc({ code: fault.code })
+    if (typeof facts.overhead_ms === 'number') this.#overhead.observe(facts.overhead_ms / 1000)
+    const { model, channel } = facts
+    if (typeof model === 'string' && typeof channel === 'string') this.#countUse(facts, model, channel)
+    this.#log[levelOf(fault, completed)](lineOf(completed, fault), 'request.completed')
+  }
+
+  usageShipped(records: number): void {
+    this.#shipped.inc(records)
+  }
+
+  usageRejected(error: unknown): void {
+    this.#rejected.inc()
+    this.#log.error({ cause: describe(error) }, 'usage.rejected')
+  }
+
+  /** A background duty failed; it will be tried again. */
+  dutyFailed(error: unknown, duty: string): void {
+    this.#log.error({ duty, cause: describe(error) }, 'duty.failed')
+  }
+
+  #countUse(facts: Completed['facts'], model: string, channel: string): void {
+    if (typeof facts.first_byte_ms === 'number') this.#firstByte.observe({ channel, model }, facts.first_byte_ms / 1000)
+    if (typeof facts.prompt_tokens === 'number') this.#tokens.inc({ model, direction: 'input' }, facts.prompt_tokens)
+    if (typeof facts.completion_tokens === 'number')
+      this.#tokens.inc({ model, direction: 'output' }, facts.completion_tokens)
+    if (typeof facts.cost_usd === 'string') this.#cost.inc({ model, channel }, Number(facts.cost_usd))
+  }
+}
+
+/** The gateway's own failures are errors; a provider's are warnings; a caller's mistake is ordinary business. */
+function levelOf(fault: Fault | undefined, { isQuiet }: Completed): 'debug' | 'info' | 'warn' | 'error' {
+  if (fault?.code === 'internal_error') return 'error'
+  if (fault && fault.status >= 500) return 'warn'
+  return isQuiet ? 'debug' : 'info'
+}
+
+/** The refusal, or the error that ended an answer already begun, which the relay leaves among the facts. */
+function faultOf({ fault, facts }: Completed): Fault | undefined {
+  return fault ?? (facts.fault instanceof Fault ? facts.fault : undefined)
+}
+
+function lineOf(completed: Completed, fault: Fault | undefined): Record<string, unknown> {
+  const { fault: _told, ...facts } = completed.facts
+  return {
+    request_id: completed.requestId,
+    client_request_id: completed.clientRequestId,
+    method: completed.method,
+    route: completed.route,
+    status: completed.status,
+    duration_ms: Math.round(completed.durationMs * 1000) / 1000,
+    body_bytes: completed.bodyBytes,
+    ...(completed.isGone && { is_client_gone: true }),
+    ...facts,
+    ...(fault && { error: describeFault(fault) }),
+  }
+}
+
+function describeFault(fault: Fault): Record<string, unknown> {
+  return {
+    code: fault.code,
+    type: FAULT_KINDS[fault.code].type,
+    message: scrub(fault.message),
+    param: fault.param,
+    ...(fault.cause !== undefined && { cause: describe(fault.cause) }),
+  }
+}
+
+function describe(cause: unknown): string {
+  if (!(cause instanceof Error)) return scrub(typeof cause === 'string' ? cause : (JSON.stringify(cause) ?? ''))
+  // An error of the system or a library says enough by its code; one of ours needs its stack.
+  return scrub('code' in cause ? `${String(cause.code)}: ${cause.message}` : (cause.stack ?? cause.message))
+}

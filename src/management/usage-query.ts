@@ -1,0 +1,110 @@
+import { Type } from 'typebox'
+import { Fault } from '#core/fault.ts'
+import { ACCESS_CHANNELS, type AccessChannel, SCENES, type Scene } from '#core/scene.ts'
+
+const PAGE_DEFAULT = 1
+const LIMIT_DEFAULT = 50
+const LIMIT_MAX = 100
+const FILTER_CHARACTERS_MAX = 100
+
+/** Query of the usage report (spec, Management, "Usage query parameters"), as documentation. */
+export const UsageQuerySchema = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, default: PAGE_DEFAULT })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
+  model: Type.Optional(Type.String({ maxLength: FILTER_CHARACTERS_MAX })),
+  modelVendor: Type.Optional(Type.String({ maxLength: FILTER_CHARACTERS_MAX })),
+  scene: Type.Optional(Type.Enum(SCENES)),
+  accessChannel: Type.Optional(Type.Enum(ACCESS_CHANNELS)),
+  startDate: Type.Optional(Type.String({ description: 'RFC 3339 with time zone, or YYYY-MM-DD; inclusive' })),
+  endDate: Type.Optional(Type.String({ description: 'RFC 3339 with time zone, or YYYY-MM-DD; inclusive' })),
+})
+
+export interface UsageQuery {
+  readonly page: number
+  readonly limit: number
+  readonly model: string | undefined
+  readonly modelVendor: string | undefined
+  readonly scene: Scene | undefined
+  readonly accessChannel: AccessChannel | undefined
+  /** Unix milliseconds, from inclusive to exclusive; infinite where unbounded. */
+  readonly from: number
+  readonly to: number
+}
+
+/** @throws Fault `invalid_request` naming the parameter, or `currency_retired` */
+export function decodeUsageQuery(query: URLSearchParams): UsageQuery {
+  const currency = query.get('currency')
+  if (currency !== null && currency.toUpperCase() !== 'USD') {
+    throw new Fault('currency_retired', `Amounts in ${currency.slice(0, 10)} are retired; reports are in USD only.`, {
+      param: 'currency',
+    })
+  }
+  const start = query.get('startDate')
+  const end = query.get('endDate')
+  const from = start === null ? Number.NEGATIVE_INFINITY : decodeDate('startDate', start).firstMs
+  const to = end === null ? Number.POSITIVE_INFINITY : decodeDate('endDate', end).lastMs + 1
+  if (from >= to) throw wrong('startDate', 'must be earlier than or equal to `endDate`')
+  return {
+    page: decodeInteger(query, 'page', { fallback: PAGE_DEFAULT, max: Number.MAX_SAFE_INTEGER / LIMIT_MAX }),
+    limit: decodeInteger(query, 'limit', { fallback: LIMIT_DEFAULT, max: LIMIT_MAX }),
+    model: decodeText(query, 'model'),
+    modelVendor: decodeText(query, 'modelVendor'),
+    scene: decodeChoice(query, 'scene', SCENES),
+    accessChannel: decodeChoice(query, 'accessChannel', ACCESS_CHANNELS),
+    from,
+    to,
+  }
+}
+
+function decodeInteger(
+  query: URLSearchParams,
+  name: string,
+  { fallback, max }: { fallback: number; max: number },
+): number {
+  const text = query.get(name)
+  if (text === null) return fallback
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : 0
+  if (value < 1 || value > max) {
+    throw wrong(name, max > LIMIT_MAX ? 'must be an integer of at least 1' : `must be an integer from 1 to ${max}`)
+  }
+  return value
+}
+
+function decodeText(query: URLSearchParams, name: string): string | undefined {
+  const text = query.get(name)
+  if (text === null || text === '') return undefined
+  if (text.length > FILTER_CHARACTERS_MAX) throw wrong(name, `must have at most ${FILTER_CHARACTERS_MAX} characters`)
+  return text
+}
+
+function decodeChoice<T extends string>(query: URLSearchParams, name: string, choices: readonly T[]): T | undefined {
+  const text = query.get(name)
+  if (text === null || text === '') return undefined
+  const choice = choices.find(each => each === text)
+  if (choice === undefined) throw wrong(name, `must be one of ${choices.join(', ')}`)
+  return choice
+}
+
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
+const RFC3339 =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+const DAY_MS = 86_400_000
+
+/** A date is a whole day in UTC, a time one millisecond: the first and the last that it covers. */
+function decodeDate(name: string, text: string): { firstMs: number; lastMs: number } {
+  const match = DATE.exec(text) ?? RFC3339.exec(text)
+  if (!match || !isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))) {
+    throw wrong(name, 'must be a date (2026-01-31) or an RFC 3339 time with a time zone (2026-01-31T12:00:00Z)')
+  }
+  const firstMs = Date.parse(text.replace(' ', 'T').toUpperCase())
+  return { firstMs, lastMs: match.length === 4 ? firstMs + DAY_MS - 1 : firstMs }
+}
+
+function isCalendarDay(year: number, month: number, day: number): boolean {
+  const date = new Date(Date.UTC(year, month - 1, day))
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day && year > 0
+}
+
+function wrong(param: string, problem: string): Fault {
+  return new Fault('invalid_request', `\`${param}\` ${problem}.`, { param })
+}

@@ -1,0 +1,41 @@
+import type { Offer } from '#catalog/catalog.ts'
+import type { Sink } from '#core/sink.ts'
+import type { Exchange, Work } from '#core/work.ts'
+import type { OutboundClient, OutboundRequest } from '#http/outbound/client.ts'
+import type { Principal } from '#tenants/principal.ts'
+
+/** A client's request on its way through the relay. */
+export interface ClientCall {
+  readonly requestId: string
+  readonly principal: Principal
+  readonly work: Work
+  readonly sink: Sink
+  /** `performance.now()` when its headers were in. */
+  readonly receivedAtMs: number
+  /** Fields for the request's log line. */
+  readonly facts: Record<string, unknown>
+}
+
+/** One upstream about to be asked. */
+export interface AttemptInput {
+  readonly call: ClientCall
+  readonly offer: Offer
+  readonly exchange: Exchange
+  readonly request: OutboundRequest
+  readonly outbound: OutboundClient
+}
+
+/** When things happened in an attempt, by `performance.now()`. */
+export interface AttemptTiming {
+  readonly sentAtMs: number
+  /** Headers of the answer; 0 while there are none. */
+  firstByteAtMs: number
+  /** First bytes that went to the client; 0 while there are none. */
+  firstOutputAtMs: number
+  /** The upstream had said everything, or failed. */
+  endedAtMs: number
+}
+
+export function startTiming(): AttemptTiming {
+  return { sentAtMs: performance.now(), firstByteAtMs: 0, firstOutputAtMs: 0, endedAtMs: 0 }
+}

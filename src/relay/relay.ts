@@ -1,0 +1,201 @@
+import type { Catalog, Model, Offer } from '#catalog/catalog.ts'
+import { resolveModel } from '#catalog/resolve.ts'
+import { Fault } from '#core/fault.ts'
+import type { Exchange } from '#core/work.ts'
+import type { OutboundClient } from '#http/outbound/client.ts'
+import type { Charge } from '#metering/charge.ts'
+import type { Meter } from '#metering/meter.ts'
+import { planAttempts } from '#routing/plan.ts'
+import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
+import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
+import type { Failure } from './failure.ts'
+import { settle } from './settle.ts'
+import { StreamAttempt } from './stream-attempt.ts'
+import { WholeAttempt } from './whole-attempt.ts'
+
+export interface RelayDeps {
+  /** The current snapshot. */
+  catalog(): Catalog
+  readonly endpoints: Endpoints
+  readonly outbound: OutboundClient
+  readonly meter: Meter
+  /** Whether answers carry `_routing`. */
+  readonly showsRouting: () => boolean
+}
+
+const RETRY_AFTER_SECONDS_DEFAULT = 5
+
+/** Runs client calls: the one place where failover, streaming and money meet. */
+export class Relay {
+  readonly #deps: RelayDeps
+  readonly #attempts = new Set<WholeAttempt | StreamAttempt>()
+
+  constructor(deps: RelayDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Answers `call` through its sink. Resolves when the answer is out and recorded.
+   *
+   * @throws Fault while nothing has reached the client
+   */
+  async run(call: ClientCall): Promise<void> {
+    const { work, principal, facts } = call
+    const model = resolveModel(this.#deps.catalog(), work.model, principal.models)
+    assertScene(model, call)
+    this.#deps.meter.assertAccepting()
+    const plan = planAttempts(model, offer => this.#deps.endpoints.find(offer.channel, work.operation) !== undefined)
+    Object.assign(facts, {
+      model: model.id,
+      scene: model.scene,
+      organization_id: principal.organizationId,
+      api_key_id: principal.keyId,
+    })
+    let failure: Failure | undefined
+    for (const [retryCount, offer] of plan.entries()) {
+      const input = this.#prepare(call, model, offer, retryCount)
+      facts.channel = offer.channel.id
+      facts.attempts = retryCount + 1
+      failure = await (work.isStream ? this.#stream(input, model) : this.#whole(input, model))
+      if (failure?.kind !== 'safe') break
+    }
+    if (failure) throw exhausted(failure, plan.length)
+    if (plan.length === 0) {
+      throw new Fault('invalid_request', `The model "${model.id}" is not served at this endpoint.`, { param: 'model' })
+    }
+  }
+
+  /** Ends everything under way; each call still tells its client and records what it used. */
+  stopAll(): void {
+    const fault = new Fault('service_unavailable', 'The gateway is shutting down.', { retryAfterSeconds: 1 })
+    for (const attempt of this.#attempts) attempt.stop(fault)
+  }
+
+  #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): AttemptInput {
+    const { channel } = offer
+    const endpoint = this.#deps.endpoints.find(channel, call.work.operation) as ChannelEndpoint
+    const exchange = call.work.encode({
+      format: endpoint.format,
+      upstreamModel: offer.upstreamModel,
+      publicModel: model.id,
+      quirks: channel.quirks,
+      routing: this.#deps.showsRouting()
+        ? {
+            channel: { id: channel.id, name: channel.name, provider: channel.provider, channelType: 'PLATFORM' },
+            cached: false,
+            retryCount,
+          }
+        : undefined,
+    })
+    return {
+      call,
+      offer,
+      exchange,
+      outbound: this.#deps.outbound,
+      request: this.#request(call, offer, endpoint, exchange),
+    }
+  }
+
+  #request(call: ClientCall, offer: Offer, endpoint: ChannelEndpoint, exchange: Exchange): AttemptInput['request'] {
+    const { channel } = offer
+    return {
+      method: 'POST',
+      url: endpoint.url,
+      headers: {
+        'content-type': 'application/json',
+        accept: call.work.isStream ? 'text/event-stream' : 'application/json',
+        'accept-encoding': 'identity',
+        'user-agent': 'tollgate',
+        ...endpoint.provider.auth(this.#deps.endpoints.nextKey(channel)),
+      },
+      body: exchange.body,
+      scope: channel.id,
+      timeouts: channel.timeouts,
+    }
+  }
+
+  /** @returns the failure when the client has seen nothing; otherwise the call is over */
+  async #whole(input: AttemptInput, model: Model): Promise<Failure | undefined> {
+    const { call } = input
+    const outcome = await this.#track(new WholeAttempt(input))
+    noteTiming(call, outcome.timing)
+    if (outcome.kind === 'failed') return outcome.failure
+    if (outcome.kind === 'gone') return undefined
+    const { answer } = outcome
+    await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
+    call.sink.send(200, JSON_HEADERS, answer.body)
+    noteOverhead(call, outcome.timing)
+    return undefined
+  }
+
+  async #stream(input: AttemptInput, model: Model): Promise<Failure | undefined> {
+    const { sink } = input.call
+    const outcome = await this.#track(new StreamAttempt(input))
+    noteTiming(input.call, outcome.timing)
+    if (outcome.kind === 'failed') return outcome.failure
+    if (outcome.kind === 'gone') return undefined
+    const { codec } = outcome
+    let fault = outcome.kind === 'cut' ? outcome.fault : undefined
+    try {
+      await this.#settle(input, model, { observed: codec.observed, outcome: OUTCOMES[outcome.kind] })
+    } catch (error) {
+      // The answer was produced but cannot be accounted for: the client must not take it for whole.
+      fault = Fault.from(error)
+    }
+    if (fault) {
+      input.call.facts.fault = fault
+      sink.end(codec.encodeFault(fault))
+    } else sink.end(codec.finish())
+    noteOverhead(input.call, outcome.timing)
+    return undefined
+  }
+
+  async #track<T>(attempt: (WholeAttempt | StreamAttempt) & { outcome: Promise<T> }): Promise<T> {
+    this.#attempts.add(attempt)
+    const outcome = await attempt.outcome
+    this.#attempts.delete(attempt)
+    return outcome
+  }
+
+  async #settle(input: AttemptInput, model: Model, over: Parameters<typeof settle>[1]): Promise<void> {
+    const charge: Charge = await settle({ meter: this.#deps.meter, input, model }, over)
+    input.call.facts.price_version = charge.priceVersion
+  }
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
+
+const OUTCOMES = Object.freeze({ completed: 'completed', cut: 'cut', 'client-gone': 'client_gone' })
+
+function assertScene(model: Model, { work }: ClientCall): void {
+  if (model.scene === work.scene) return
+  throw new Fault('invalid_request', `The model "${model.id}" is a ${model.scene} model and cannot do ${work.scene}.`, {
+    param: 'model',
+  })
+}
+
+/** One channel's failure is told as it is; of several, only that none was left. */
+function exhausted({ fault, kind }: Failure, planned: number): Fault {
+  const hints = {
+    retryAfterSeconds: fault.hints.retryAfterSeconds ?? RETRY_AFTER_SECONDS_DEFAULT,
+    cause: fault.cause ?? fault,
+  }
+  if (fault.code === 'all_channels_failed') return new Fault('all_channels_failed', fault.message, hints)
+  if (kind !== 'safe' || planned === 1) return fault
+  return new Fault('all_channels_failed', 'No provider could take this request.', hints)
+}
+
+function noteTiming({ facts }: ClientCall, timing: AttemptTiming): void {
+  facts.upstream_ms = round(timing.endedAtMs - timing.sentAtMs)
+  if (timing.firstByteAtMs > 0) facts.first_byte_ms = round(timing.firstByteAtMs - timing.sentAtMs)
+  if (timing.firstOutputAtMs > 0) facts.first_token_ms = round(timing.firstOutputAtMs - timing.sentAtMs)
+}
+
+/** What the gateway itself added: before the upstream was asked, and after it had said everything. */
+function noteOverhead({ facts, receivedAtMs }: ClientCall, timing: AttemptTiming): void {
+  facts.overhead_ms = round(timing.sentAtMs - receivedAtMs + (performance.now() - timing.endedAtMs))
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}

@@ -1,0 +1,149 @@
+import { Fault } from '#core/fault.ts'
+import type { SinkWatcher } from '#core/sink.ts'
+import type { StreamCodec } from '#core/work.ts'
+import type { OutboundObserver, Outgoing, ResponseHeaders } from '#http/outbound/client.ts'
+import type { OutboundFailure } from '#http/outbound/failure.ts'
+import { type AttemptInput, type AttemptTiming, startTiming } from './call.ts'
+import { ErrorBody } from './error-body.ts'
+import { type Failure, failureOfConnection, failureOfStatus, withRetryAfter } from './failure.ts'
+
+export type StreamOutcome =
+  /** Nothing has reached the client: another upstream may be tried. */
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly timing: AttemptTiming }
+  /** Nothing had been produced when the client went away. */
+  | { readonly kind: 'gone'; readonly timing: AttemptTiming }
+  /** All but the last bytes are with the client; `codec.finish()` has those. */
+  | { readonly kind: 'completed'; readonly codec: StreamCodec; readonly timing: AttemptTiming }
+  /** The answer broke off after it had begun. */
+  | { readonly kind: 'cut'; readonly codec: StreamCodec; readonly fault: Fault; readonly timing: AttemptTiming }
+  | { readonly kind: 'client-gone'; readonly codec: StreamCodec; readonly timing: AttemptTiming }
+
+/** What the attempt is doing with the bytes that arrive. */
+type Phase = 'waiting' | 'error-body' | 'streaming' | 'over'
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  // Asks nginx and its kin not to gather events into larger pieces.
+  'x-accel-buffering': 'no',
+}
+
+/**
+ * Asks one upstream for a stream and passes it on as it comes. The first output opens the client's stream: that is the
+ * commit point, before which a failure is no more than a failed attempt. A client that reads slowly slows the upstream
+ * down; one that goes away ends it.
+ */
+export class StreamAttempt implements OutboundObserver, SinkWatcher {
+  readonly #input: AttemptInput
+  readonly #codec: StreamCodec
+  readonly #timing = startTiming()
+  readonly #deferred = Promise.withResolvers<StreamOutcome>()
+  readonly #outgoing: Outgoing
+  readonly #errorBody = new ErrorBody()
+  #phase: Phase = 'waiting'
+  #status = 0
+  #headers: ResponseHeaders = {}
+
+  constructor(input: AttemptInput) {
+    this.#input = input
+    this.#codec = input.exchange.openStream()
+    input.call.sink.watch(this)
+    this.#outgoing = input.outbound.send(input.request, this)
+    if (input.call.sink.isGone) this.gone()
+  }
+
+  get outcome(): Promise<StreamOutcome> {
+    return this.#deferred.promise
+  }
+
+  /** Gives up: the gateway is shutting down. */
+  stop(fault: Fault): void {
+    this.#breakOff({ kind: 'final', fault })
+  }
+
+  started(status: number, headers: ResponseHeaders): void {
+    this.#timing.firstByteAtMs = performance.now()
+    this.#status = status
+    this.#headers = headers
+    // A provider that answers a stream request with JSON has something else to say than a stream.
+    const isEvents = status >= 200 && status < 300 && !String(headers['content-type']).startsWith('application/json')
+    this.#phase = isEvents ? 'streaming' : 'error-body'
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#phase === 'error-body') return this.#errorBody.push(chunk)
+    if (this.#phase !== 'streaming') return
+    const output = this.#codec.push(chunk)
+    if (output) this.#pass(output)
+    if (this.#codec.fault) this.#breakOff({ kind: 'uncertain', fault: this.#codec.fault })
+    // The upstream may leave its connection open; what ends the answer has come.
+    else if (this.#codec.hasEnded) this.#finish({ kind: 'completed', codec: this.#codec, timing: this.#timing })
+  }
+
+  ended(): void {
+    if (this.#phase === 'error-body') return this.#fail(this.#failureOfBody())
+    if (this.#codec.observed.isFinished) {
+      return this.#finish({ kind: 'completed', codec: this.#codec, timing: this.#timing })
+    }
+    const fault = new Fault('upstream_error', 'The model provider ended the stream before the answer was whole.')
+    this.#breakOff({ kind: 'uncertain', fault })
+  }
+
+  failed(failure: OutboundFailure): void {
+    // Everything but the goodbye has come: the answer is whole.
+    if (this.#codec.observed.isFinished) return this.ended()
+    this.#breakOff(failureOfConnection(failure))
+  }
+
+  drained(): void {
+    this.#outgoing.resume()
+  }
+
+  gone(): void {
+    if (this.#isCommitted) this.#finish({ kind: 'client-gone', codec: this.#codec, timing: this.#timing })
+    else this.#finish({ kind: 'gone', timing: this.#timing })
+  }
+
+  get #isCommitted(): boolean {
+    return this.#timing.firstOutputAtMs > 0
+  }
+
+  #pass(output: Uint8Array): void {
+    const { sink, facts } = this.#input.call
+    if (!this.#isCommitted) {
+      this.#timing.firstOutputAtMs = performance.now()
+      sink.open(200, STREAM_HEADERS)
+      facts.is_stream = true
+    }
+    if (!sink.write(output)) this.#outgoing.pause()
+  }
+
+  #failureOfBody(): Failure {
+    const { exchange } = this.#input
+    const isSuccess = this.#status >= 200 && this.#status < 300
+    const fault = exchange.decodeFault(this.#status, this.#errorBody.bytes)
+    if (isSuccess) return { kind: 'uncertain', fault }
+    return withRetryAfter(failureOfStatus(this.#status, fault), this.#headers['retry-after'])
+  }
+
+  /** Before the commit point a failed attempt, after it a broken answer. */
+  #breakOff(failure: Failure): void {
+    if (!this.#isCommitted) return this.#fail(failure)
+    this.#finish({ kind: 'cut', codec: this.#codec, fault: failure.fault, timing: this.#timing })
+  }
+
+  #fail(failure: Failure): void {
+    this.#finish({ kind: 'failed', failure, timing: this.#timing })
+  }
+
+  #finish(outcome: StreamOutcome): void {
+    if (this.#phase === 'over') return
+    this.#phase = 'over'
+    this.#timing.endedAtMs = performance.now()
+    this.#input.call.sink.watch(undefined)
+    // After a whole answer the connection may serve again, so it is let run out, even if it was held back.
+    if (outcome.kind === 'completed') this.#outgoing.resume()
+    else this.#outgoing?.abort()
+    this.#deferred.resolve(outcome)
+  }
+}
