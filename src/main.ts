@@ -1,15 +1,15 @@
 import cluster from 'node:cluster'
 import { ConfigError } from '#app/config/config-error.ts'
 import { readEnvironment } from '#app/config/environment.ts'
-import { runWorker } from '#app/worker.ts'
-import { createProgram } from '#cli/program.ts'
 import { createLogger } from '#lib/log.ts'
 
 if (cluster.isWorker) {
+  const { runWorker } = await import('#app/worker.ts')
   const environment = readEnvironment()
   runWorker(environment, createLogger({ level: environment.logLevel }))
 } else {
   try {
+    const { createProgram } = await import('#cli/program.ts')
     await createProgram().parseAsync()
   } catch (error) {
     // What the operator can mend is said in a sentence; anything else needs its stack.

@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import { readEnvironment } from '#app/config/environment.ts'
-import { start } from '#app/start.ts'
 import { createLogger } from '#lib/log.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
@@ -28,6 +27,8 @@ export function createProgram(): Command {
     .command('start')
     .description('run the gateway')
     .action(async () => {
+      // The server is most of the program; the other commands answer faster without it.
+      const { start } = await import('#app/start.ts')
       const environment = readEnvironment()
       await start(environment, createLogger({ level: environment.logLevel }))
     })

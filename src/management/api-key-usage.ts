@@ -1,30 +1,22 @@
 import { Type } from 'typebox'
 import { Fault } from '#core/fault.ts'
 import { canonicalDecimal, parseUsd } from '#core/money.ts'
-import { bearerToken } from '#http/inbound/bearer-token.ts'
-import { type AnyRoute, defineRoute, type Inbound, sendJson } from '#http/inbound/route.ts'
+import { type AnyRoute, sendJson } from '#http/inbound/route.ts'
 import { reportUsage } from '#metering/report/report.ts'
 import { type KeyUsage, readKeyUsage } from '#metering/store.ts'
-import type { Database } from '#storage/database.ts'
-import type { Authenticator } from '#tenants/authenticator.ts'
-import type { Manager } from '#tenants/principal.ts'
 import { type ApiKey, findApiKey } from '#tenants/store.ts'
 
+import { type ManagementDeps, managementRoute } from './management-route.ts'
 import { decodeUsageQuery, UsageQuerySchema } from './usage-query.ts'
 
-export interface UsageDeps {
-  readonly authenticator: Authenticator
-  readonly database: Database
-}
-
 /** `GET /v1/management/api-keys/{keyId}/usage`: what a key has used, request by request and summed up. */
-export function apiKeyUsage({ authenticator, database }: UsageDeps): AnyRoute {
-  return defineRoute<Manager>({
+export function apiKeyUsage(deps: ManagementDeps): AnyRoute {
+  const { database } = deps
+  return managementRoute(deps, {
     method: 'GET',
     path: '/v1/management/api-keys/:keyId/usage',
     bodyBytesMax: 0,
-    authorize: request => authenticator.management(bearerToken(request)),
-    handle: async (request: Inbound, manager) => {
+    handle: async (request, manager) => {
       const query = decodeUsageQuery(request.query)
       const keyId = request.params.keyId ?? ''
       const key = await findApiKey(database, manager.workspaceId, keyId)
@@ -36,7 +28,6 @@ export function apiKeyUsage({ authenticator, database }: UsageDeps): AnyRoute {
     docs: {
       tag: 'Usage',
       summary: "A key's usage and cost",
-      security: 'management-token',
       query: UsageQuerySchema,
       response: Type.Object({
         api_key: Type.Unknown(),

@@ -44,6 +44,8 @@ export class ScriptedUpstream {
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString()
     const { socket } = request
+    // One watcher for each request of a kept-alive connection.
+    socket.setMaxListeners(0)
     const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
     const seen = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text || '{}'), closed }
     this.seen.push(seen)

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLParseError } from 'yaml'
 import { buildCatalog, parseDurationMs } from '#catalog/build.ts'
 import type { Catalog } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
@@ -54,10 +54,8 @@ export function parseConfig(text: string, source: string, { providers, variables
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const at = (path: readonly (string | number)[]) => `${source}:${lineOf(document, lines, path)}`
-  const syntax = document.errors.map(
-    ({ message, pos }) => `${source}:${lines.linePos(pos[0]).line}: ${firstLine(message)}`,
-  )
-  if (syntax.length > 0) throw new ConfigError(syntax.join('\n'))
+  const [syntax] = document.errors
+  if (syntax) throw new ConfigError(syntaxProblem(syntax, source, text, lines))
   const missing = substitute(document, lines, variables)
   if (missing.length > 0)
     throw new ConfigError(missing.map(({ line, problem }) => `${source}:${line}: ${problem}`).join('\n'))
@@ -86,6 +84,15 @@ export function parseConfig(text: string, source: string, { providers, variables
     isSandbox: (config.channels ?? []).length === 0,
     catalog,
   }
+}
+
+/** The first mistake only: a parser that has lost its way reports every line after it. */
+function syntaxProblem({ message, pos }: YAMLParseError, source: string, text: string, lines: LineCounter): string {
+  const { line } = lines.linePos(pos[0])
+  const written = text.split('\n')[line - 1] ?? ''
+  // Braces have a meaning of their own inside { … }.
+  const hint = written.includes('${') ? '; inside { } a variable needs quotes: "${NAME}"' : ''
+  return `${source}:${line}: ${firstLine(message)}${hint}`
 }
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g

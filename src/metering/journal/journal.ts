@@ -90,9 +90,9 @@ export class Journal {
     const active = this.#active
     this.#active = undefined
     await active?.handle.close()
-    if (active && this.#readFrom.segment === active.number && this.#readFrom.offset === active.durableBytes) {
-      await deleteSegment(active)
-    }
+    const unread =
+      active && active.durableBytes - (this.#readFrom.segment === active.number ? this.#readFrom.offset : 0)
+    if (active && this.#older.length === 0 && unread === 0) await deleteSegment(active)
   }
 
   /** Called after records became durable: there is something to ship. */
