@@ -34,7 +34,8 @@ export class BodyReader {
       this.discard(request)
       return Promise.reject(tooLarge(bytesMax))
     }
-    if (request.headers.expect !== undefined) response.writeContinue()
+    // HTTP/1.0 knows no interim answers and would take this one for the answer (RFC 9110, 10.1.1).
+    if (request.headers.expect !== undefined && request.httpVersion === '1.1') response.writeContinue()
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
       let bytes = 0

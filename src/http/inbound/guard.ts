@@ -17,15 +17,27 @@ export function framingFault(request: IncomingMessage, headersMax: number): Faul
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return new Fault('invalid_request', `HTTP/${httpVersion} is not spoken here; use HTTP/1.1.`)
   }
-  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {
+  const { host, expect, 'transfer-encoding': transferEncoding } = headers
+  if (httpVersion === '1.0' && transferEncoding !== undefined) {
     return new Fault('invalid_request', 'HTTP/1.0 knows no `Transfer-Encoding`.')
   }
+  if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
+    return new Fault('invalid_request', 'The only `Transfer-Encoding` spoken here is `chunked`.')
+  }
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    return new Fault('invalid_request', 'The only `Expect` understood here is `100-continue`.')
+  }
+  if (host === undefined && httpVersion === '1.1') return new Fault('invalid_request', 'The request has no `Host`.')
+  if (host !== undefined && !HOST.test(host)) return new Fault('invalid_request', '`Host` is malformed.')
   if (countHeader(rawHeaders, 'host') > 1) return new Fault('invalid_request', 'The request has more than one `Host`.')
   if (hasBody(request) && !BODY_METHODS.has(request.method ?? '')) {
     return new Fault('invalid_request', `A ${request.method} request takes no body.`)
   }
   return targetFault(request)
 }
+
+/** A name or an address, and perhaps a port (RFC 9112, 3.2); empty is allowed. */
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d*)?$/
 
 const BODY_METHODS = new Set(['POST', 'PUT', 'PATCH'])
 
@@ -43,14 +55,19 @@ function countHeader(rawHeaders: readonly string[], name: string): number {
   return count
 }
 
-/** An absolute-form target must name the same host as `Host`; it then counts as the path that it contains. */
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#@]+)(\/[^#]*|\?[^#]*)?$/i
+
+/**
+ * An absolute-form target must name the same host as `Host`; it then counts as the path that it contains, to the
+ * letter: resolving dots here would open what a front end has closed.
+ */
 function targetFault(request: IncomingMessage): Fault | undefined {
   const target = request.url ?? ''
   if (target.startsWith('/')) return undefined
-  const url = URL.canParse(target) ? new URL(target) : undefined
-  if (!url || url.host !== request.headers.host?.toLowerCase()) {
+  const [, authority, path = '/'] = ABSOLUTE_FORM.exec(target) ?? []
+  if (authority === undefined || authority.toLowerCase() !== request.headers.host?.toLowerCase()) {
     return new Fault('invalid_request', 'The request target and `Host` name different hosts.')
   }
-  request.url = url.pathname + url.search
+  request.url = path.startsWith('/') ? path : `/${path}`
   return undefined
 }

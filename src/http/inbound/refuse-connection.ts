@@ -29,6 +29,11 @@ export function refuseUpgrade(socket: Socket): void {
   refuseSocket(socket, new Fault('invalid_request', 'This path cannot be upgraded to another protocol.'))
 }
 
+/** `CONNECT` asks for a tunnel, and this is no proxy for anything but models. */
+export function refuseTunnel(socket: Socket): void {
+  refuseSocket(socket, new Fault('invalid_request', 'CONNECT is not spoken here: this is no proxy.'))
+}
+
 function refuseSocket(socket: Socket, fault: Fault): void {
   const body = JSON.stringify(errorBody(fault))
   const id = newId('req')

@@ -44,6 +44,8 @@ export interface ResponseSinkOptions {
   readonly sweeper: StallSweeper
   /** The server is draining: this connection takes no further request. */
   readonly isLast: () => boolean
+  /** Called when a stream begins. */
+  readonly onOpened: () => void
   /** Called once, when the answer is out or the client has gone. */
   readonly onDone: (sink: ResponseSink) => void
 }
@@ -79,6 +81,7 @@ export class ResponseSink implements Sink {
   }
 
   open(status: number, headers: HeaderMap): void {
+    this.#options.onOpened()
     this.#writeHead(status, headers)
     // Deltas are small and wanted at once.
     this.#response.socket?.setNoDelay(true)

@@ -2,12 +2,12 @@ import http from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { errorBody, Fault, faultHeaders } from '#core/fault.ts'
 import { newId } from '#lib/ids.ts'
 import { BodyReader } from './body.ts'
 import { framingFault, hasBody } from './guard.ts'
-import { refuseUnparsed, refuseUpgrade } from './refuse-connection.ts'
+import { refuseTunnel, refuseUnparsed, refuseUpgrade } from './refuse-connection.ts'
 import { ResponseSink, StallSweeper } from './response-sink.ts'
 import { type AnyRoute, type Inbound, type Route, sendJson } from './route.ts'
 import { unknownRoute } from './unknown-route.ts'
@@ -51,6 +51,10 @@ export class InboundServer {
   readonly #options: ServerOptions
   readonly #bodies = new BodyReader()
   readonly #sweeper = new StallSweeper()
+  /** Connections on which a request was refused for its framing: whatever follows there is not looked at. */
+  readonly #condemned = new WeakSet<Socket>()
+  /** Connections with a stream under way, into which no other bytes may be written. */
+  readonly #streaming = new WeakSet<Socket>()
   #isDraining = false
   #open = 0
   #whenIdle: (() => void) | undefined
@@ -60,21 +64,37 @@ export class InboundServer {
     this.#app = fastify({
       routerOptions: { maxParamLength: PARAMETER_LENGTH_MAX },
       serverFactory: handler => this.#createServer(handler),
-      frameworkErrors: (_error, _request, reply) => {
-        reply.hijack()
-        respondPlainly(reply.raw, new Fault('invalid_request', 'The URL is malformed.'))
+      clientErrorHandler: (error, socket) => {
+        if (this.#streaming.has(socket as Socket)) socket.destroy()
+        // One refusal is enough; the connection closes behind it.
+        else if (!this.#condemned.has(socket as Socket)) refuseUnparsed(error, socket as Socket)
       },
+      frameworkErrors: (_error, request, reply) =>
+        this.#refuse(request, reply, new Fault('invalid_request', 'The URL is malformed.')),
     })
     // Bodies are read by the routes themselves, after their caller is known.
     this.#app.removeAllContentTypeParsers()
     this.#app.addContentTypeParser('*', (_request, _payload, done) => done(null))
-    this.#app.register(swagger, { mode: 'static', specification: { document: options.document as never } })
-    this.#app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, uiConfig: { tryItOutEnabled: true } })
+    this.#app.register(async docs => {
+      docs.addHook('onSend', async (_request, reply) => {
+        const id = newId('req')
+        reply.headers({ 'x-request-id': id, 'request-id': id })
+      })
+      docs.register(swagger, { mode: 'static', specification: { document: options.document as never } })
+      docs.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, uiConfig: { tryItOutEnabled: true } })
+    })
     for (const route of options.routes) this.#addRoute(route as unknown as Route<unknown>)
     this.#app.setNotFoundHandler((request, reply) => {
-      reply.hijack()
       const { fault, allow } = unknownRoute(options.routes, request.method, request.url)
-      respondPlainly(reply.raw, fault, allow === undefined ? {} : { allow })
+      this.#refuse(request, reply, fault, allow === undefined ? {} : { allow })
+    })
+    // What the framework itself refuses, a malformed `Content-Type` for one.
+    this.#app.setErrorHandler<FastifyError>((error, request, reply) => {
+      const isCallers = error.statusCode !== undefined && error.statusCode < 500
+      const fault = isCallers
+        ? new Fault('invalid_request', `The request is malformed: ${error.message}.`)
+        : Fault.from(error)
+      this.#refuse(request, reply, fault)
     })
   }
 
@@ -107,9 +127,13 @@ export class InboundServer {
 
   #createServer(handler: http.RequestListener): http.Server {
     const guarded: http.RequestListener = (request, response) => {
+      // Pipelined requests are parsed before the refusal of the one before them has closed the connection.
+      if (this.#condemned.has(request.socket)) return
       const fault = framingFault(request, HEADERS_MAX)
-      if (fault) respondPlainly(response, fault, { connection: 'close' })
-      else handler(request, response)
+      if (fault) {
+        this.#condemned.add(request.socket)
+        respondPlainly(response, fault, { connection: 'close' })
+      } else handler(request, response)
     }
     const server = http.createServer(
       {
@@ -119,7 +143,8 @@ export class InboundServer {
         requestTimeout: 0,
         connectionsCheckingInterval: 2_000,
         keepAliveTimeout: KEEP_ALIVE_MS,
-        requireHostHeader: true,
+        // The guard asks for it, so that its absence is answered in our words.
+        requireHostHeader: false,
         insecureHTTPParser: false,
       },
       guarded,
@@ -127,9 +152,17 @@ export class InboundServer {
     server.maxHeadersCount = HEADERS_MAX
     // Without this listener Node invites the body before anyone has looked at its size.
     server.on('checkContinue', guarded)
+    server.on('checkExpectation', guarded)
     server.on('upgrade', (_request, socket) => refuseUpgrade(socket as Socket))
-    server.on('clientError', (error, socket) => refuseUnparsed(error, socket as Socket))
+    server.on('connect', (_request, socket) => refuseTunnel(socket as Socket))
     return server
+  }
+
+  /** A refusal without a route. Its body must not keep the connection for as long as its sender likes. */
+  #refuse(request: FastifyRequest, reply: FastifyReply, fault: Fault, headers: Record<string, string> = {}): void {
+    reply.hijack()
+    respondPlainly(reply.raw, fault, headers)
+    if (hasBody(request.raw) && !request.raw.complete) this.#bodies.discard(request.raw)
   }
 
   #addRoute(route: Route<unknown>): void {
@@ -163,7 +196,9 @@ export class InboundServer {
       requestId: id,
       sweeper: this.#sweeper,
       isLast: () => this.#isDraining,
+      onOpened: () => this.#streaming.add(request.socket),
       onDone: done => {
+        this.#streaming.delete(request.socket)
         this.#completed(route, request, { requestId: id, facts, fault, done, receivedAtMs })
       },
     })
