@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Catalog, DeliveryTier, Model } from '#catalog/catalog.ts'
 import { RATE_NAMES } from '#catalog/price.ts'
-import { resolveModel, unknownModel, visibleModels } from '#catalog/resolve.ts'
+import { unknownModel, visibleModels } from '#catalog/resolve.ts'
 import { RECOMMENDATIONS } from '#catalog/schema.ts'
 import { Fault } from '#core/fault.ts'
 import { formatDecimal } from '#core/money.ts'
@@ -62,9 +62,10 @@ export function models({ authenticator, catalog }: ModelsDeps): AnyRoute[] {
       path: '/v1/models/*',
       handle: ({ params, sink }, principal) => {
         const id = params['*'] ?? ''
-        const model = resolveModel(catalog(), id, undefined)
+        const model = catalog().models.get(id)
         // A key that may not use a model is not told that it exists.
-        if (principal.models && !principal.models.includes(id)) throw unknownModel(catalog(), id, principal.models)
+        const isVisible = !principal.models || principal.models.includes(id)
+        if (!model || !isVisible) throw unknownModel(catalog(), id, principal.models)
         sendJson(sink, 200, toRecord(model))
       },
       docs: {

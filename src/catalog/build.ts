@@ -47,6 +47,9 @@ export function buildCatalog(
         message: `there is no provider "${channel.provider}"; known: ${known}`,
       })
     }
+    if (channel.base_url !== undefined && !URL.canParse(channel.base_url)) {
+      problems.push({ path: [...path, 'base_url'], message: `the base_url of channel "${channel.id}" is not a URL` })
+    }
     channels.set(channel.id, fromChannelConfig(channel))
   }
   const models = new Map<string, Model>()
@@ -55,6 +58,9 @@ export function buildCatalog(
     const path = ['models', i]
     if (seen.has(model.id)) problems.push({ path: [...path, 'id'], message: `model "${model.id}" is declared twice` })
     seen.add(model.id)
+    if (model.released !== undefined && !isDay(model.released)) {
+      problems.push({ path: [...path, 'released'], message: `there is no day ${model.released}` })
+    }
     const offers = fromOffers(model, channels, path, problems)
     if ((model.visibility ?? 'public') === 'public') models.set(model.id, fromModelConfig(model, offers))
   }
@@ -146,6 +152,12 @@ function fromPrice(
     problems.push({ path, message: `the price of model "${model.id}" cannot be exact: ${(error as Error).message}` })
     return undefined
   }
+}
+
+/** `Date.parse` takes the 31st of any month for a day. */
+function isDay(text: string): boolean {
+  const ms = Date.parse(text)
+  return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text)
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 }

@@ -72,14 +72,11 @@ function fieldOf(path: readonly (string | number)[]): string {
   )
 }
 
+/** A value of the right type for one branch is told what else that branch wants, not the types of the others. */
 function problemOf(errors: readonly SchemaError[]): string {
-  const first = errors[0] as SchemaError
-  const worded = WORDING[first.keyword]
-  if (worded && first.keyword !== 'type') return worded(first.params)
-  const types = errors
-    .filter(error => error.keyword === 'type')
-    .flatMap(error => (error.params as { type: string }).type)
-  return types.length > 0 ? `must be ${listed(types.map(withArticle))}` : first.message
+  const specific = errors.find(error => error.keyword !== 'type')
+  if (specific) return WORDING[specific.keyword]?.(specific.params) ?? specific.message
+  return `must be ${listed(errors.flatMap(error => (error.params as { type: string }).type).map(withArticle))}`
 }
 
 const WORDING: Readonly<Record<string, (params: object) => string>> = {

@@ -97,6 +97,8 @@ export interface StreamCodec {
   readonly fault: Fault | undefined
   /** The upstream's end marker has come; its connection may still be open. */
   readonly hasEnded: boolean
+  /** The upstream has closed: client bytes of an event that it left without its end. Call before judging the answer. */
+  close(): Uint8Array | undefined
   /** The last bytes of a good answer. Call when `hasEnded`, or when the upstream closed after finishing. */
   finish(): Uint8Array
   /** An error in the caller's family, as an event of a stream already begun. */

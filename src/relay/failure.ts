@@ -13,12 +13,17 @@ export interface Failure {
 
 /** The upstream could not be reached or broke off before an answer began. */
 export function failureOfConnection({ kind, wasSent, cause }: OutboundFailure): Failure {
-  if (kind === 'first-byte-timeout' || kind === 'idle-timeout') {
-    return { kind: 'uncertain', fault: new Fault('timeout_error', 'The model did not answer in time.', { cause }) }
-  }
-  const fault = new Fault('upstream_error', 'The model provider could not be reached or broke off.', { cause })
+  const fault = TIMEOUTS.has(kind)
+    ? new Fault('timeout_error', 'The model did not answer in time.', { cause })
+    : new Fault('upstream_error', 'The model provider could not be reached or broke off.', { cause })
   return { kind: wasSent ? 'uncertain' : 'safe', fault }
 }
+
+const TIMEOUTS: ReadonlySet<OutboundFailure['kind']> = new Set([
+  'connect-timeout',
+  'first-byte-timeout',
+  'idle-timeout',
+])
 
 /** Statuses with which a provider says that it has not begun: too busy, or our account may not. */
 const REFUSED_UNDONE = new Set([401, 402, 403, 404, 429, 503, 529])

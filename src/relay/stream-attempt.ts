@@ -65,9 +65,7 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher {
     this.#timing.firstByteAtMs = performance.now()
     this.#status = status
     this.#headers = headers
-    // A provider that answers a stream request with JSON has something else to say than a stream.
-    const isEvents = status >= 200 && status < 300 && !String(headers['content-type']).startsWith('application/json')
-    this.#phase = isEvents ? 'streaming' : 'error-body'
+    this.#phase = status >= 200 && status < 300 && mayBeEvents(headers) ? 'streaming' : 'error-body'
   }
 
   data(chunk: Buffer): void {
@@ -77,16 +75,15 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher {
     if (output) this.#pass(output)
     if (this.#codec.fault) this.#breakOff({ kind: 'uncertain', fault: this.#codec.fault })
     // The upstream may leave its connection open; what ends the answer has come.
-    else if (this.#codec.hasEnded) this.#finish({ kind: 'completed', codec: this.#codec, timing: this.#timing })
+    else if (this.#codec.hasEnded) this.#complete()
   }
 
   ended(): void {
     if (this.#phase === 'error-body') return this.#fail(this.#failureOfBody())
-    if (this.#codec.observed.isFinished) {
-      return this.#finish({ kind: 'completed', codec: this.#codec, timing: this.#timing })
-    }
-    const fault = new Fault('upstream_error', 'The model provider ended the stream before the answer was whole.')
-    this.#breakOff({ kind: 'uncertain', fault })
+    const output = this.#codec.close()
+    if (output) this.#pass(output)
+    if (this.#codec.observed.isFinished) this.#complete()
+    else this.#breakOff({ kind: 'uncertain', fault: this.#codec.fault ?? endedEarly() })
   }
 
   failed(failure: OutboundFailure): void {
@@ -118,6 +115,12 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher {
     if (!sink.write(output)) this.#outgoing.pause()
   }
 
+  /** The upstream has said everything, which before the commit point is nothing. */
+  #complete(): void {
+    if (this.#isCommitted) this.#finish({ kind: 'completed', codec: this.#codec, timing: this.#timing })
+    else this.#breakOff({ kind: 'uncertain', fault: endedEarly() })
+  }
+
   #failureOfBody(): Failure {
     const { exchange } = this.#input
     const isSuccess = this.#status >= 200 && this.#status < 300
@@ -146,4 +149,16 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher {
     else this.#outgoing?.abort()
     this.#deferred.resolve(outcome)
   }
+}
+
+/** What may follow a request for a stream and is none: an error or a whole answer, some proxy's page. */
+const NO_EVENTS = /^(application\/json|text\/html)/i
+
+/** A provider that answers a stream request with something else has something else to say than a stream. */
+function mayBeEvents({ 'content-type': type, 'content-encoding': encoding = 'identity' }: ResponseHeaders): boolean {
+  return !NO_EVENTS.test(String(type)) && encoding === 'identity'
+}
+
+function endedEarly(): Fault {
+  return new Fault('upstream_error', 'The model provider ended the stream before the answer was whole.')
 }

@@ -1,4 +1,5 @@
 import { type ErrorBody, errorBody, Fault } from '#core/fault.ts'
+import { blankCredentials } from '#lib/scrub.ts'
 import { isObject } from './json/parse.ts'
 
 /**
@@ -11,7 +12,9 @@ import { isObject } from './json/parse.ts'
 export function decodeFault(status: number, body: unknown): Fault {
   const error = isObject(body) && isObject(body.error) ? body.error : {}
   const code = typeof error.code === 'string' ? error.code : undefined
-  const message = typeof error.message === 'string' && error.message !== '' ? error.message : undefined
+  // Some hosts repeat the key that they were sent, which is ours.
+  const message =
+    typeof error.message === 'string' && error.message !== '' ? blankCredentials(error.message) : undefined
   const param = typeof error.param === 'string' ? error.param : undefined
   const cause = { status, error: body }
   if (code === 'context_length_exceeded') {

@@ -54,20 +54,20 @@ function decodeExtensions(body: ChatCompletionsRequest): Call['extensions'] {
   return unknown.length === 0 ? {} : { [FORMAT]: Object.fromEntries(unknown) }
 }
 
-const ROLES: Readonly<Record<string, Role>> = Object.freeze({
-  system: 'system',
-  developer: 'developer',
-  user: 'user',
-  assistant: 'assistant',
-  tool: 'tool',
-  function: 'tool',
-})
+const ROLES: ReadonlyMap<string, Role> = new Map([
+  ['system', 'system'],
+  ['developer', 'developer'],
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+])
 
 function decodeMessage(message: ChatMessage, index: number): Message {
   const path = `messages[${index}]`
-  const role = ROLES[message.role]
+  const role = ROLES.get(message.role)
   if (role === undefined) {
-    throw new Fault('invalid_request', `\`${path}.role\` must be one of ${Object.keys(ROLES).join(', ')}.`, {
+    throw new Fault('invalid_request', `\`${path}.role\` must be one of ${[...ROLES.keys()].join(', ')}.`, {
       param: `${path}.role`,
     })
   }
@@ -109,20 +109,24 @@ function decodeToolCalls(message: ChatMessage, path: string): ToolCallPart[] {
     if (call.custom) {
       return { type: 'tool-call', kind: 'custom', id: call.id, name: call.custom.name, arguments: call.custom.input }
     }
-    if (call.function) return { type: 'tool-call', kind: 'function', id: call.id, ...call.function }
+    if (call.function) return functionCall(call.id, call.function)
     const param = `${path}.tool_calls[${index}].function`
     throw new Fault('invalid_request', `\`${param}\` is required.`, { param })
   })
   const legacy = message.function_call
   if (!legacy) return calls
-  return [...calls, { type: 'tool-call', kind: 'function', id: legacy.name, ...legacy }]
+  return [...calls, functionCall(legacy.name, legacy)]
+}
+
+function functionCall(id: string, { name, arguments: written }: { name: string; arguments: string }): ToolCallPart {
+  return { type: 'tool-call', kind: 'function', id, name, arguments: written }
 }
 
 function decodeContent(content: ChatMessage['content'], path: string): Part[] {
   if (content === null || content === undefined) return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return content.map((part, index) => {
-    const decode = PARTS[part.type]
+    const decode = Object.hasOwn(PARTS, part.type) ? PARTS[part.type] : undefined
     return decode ? decode(part, `${path}[${index}]`) : { type: 'opaque', format: FORMAT, value: part }
   })
 }

@@ -25,11 +25,20 @@ interface ChoiceState {
   readonly index: number
   nextPart: number
   finished: boolean
-  /** The part under way; `toolIndex` when it is a tool call. */
-  open: { part: number; kind: PartOpening['kind']; toolIndex?: number | undefined; progress: JsonProgress } | undefined
+  /** The part under way; `tool` when it is a tool call. */
+  open: { part: number; kind: PartOpening['kind']; tool?: OpenTool | undefined } | undefined
   /** Fragments of tool calls that must wait until the one under way is complete, by the upstream's index. */
   readonly waiting: Map<number, ToolFragment[]>
+  /** Ids of the tool calls that have begun. */
+  readonly toolIds: Set<string>
   citations: UrlCitation[] | undefined
+}
+
+interface OpenTool {
+  readonly index: number
+  readonly id: string | undefined
+  readonly kind: ToolFragment['kind']
+  readonly progress: JsonProgress
 }
 
 interface ToolFragment {
@@ -90,7 +99,9 @@ function decodeChunk(state: State, chunk: Json): CallEvent[] {
   }
   for (const choice of Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []) {
     events.push(...decodeChoice(choiceState(state, choice), choice))
-    if (typeof choice.finish_reason === 'string') events.push(...endChoice(state, choice))
+    // Some hosts send an empty reason where the format has null.
+    if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
+      events.push(...endChoice(state, choice))
   }
   const usage = decodeUsage(chunk.usage)
   if (usage) events.push({ type: 'usage', usage })
@@ -107,6 +118,7 @@ function choiceState(state: State, choice: Json): ChoiceState {
     finished: false,
     open: undefined,
     waiting: new Map(),
+    toolIds: new Set(),
     citations: undefined,
   }
   state.choices.set(index, fresh)
@@ -144,7 +156,8 @@ function textDelta(
   delta?: Json,
 ): CallEvent[] {
   if (typeof value !== 'string' || value === '') return []
-  const events = choice.open?.kind === kind ? [] : openPart(choice, { kind })
+  // Calls that wait began before this text, so they come before it.
+  const events = choice.open?.kind === kind ? [] : [...releaseAll(choice), ...openPart(choice, { kind })]
   const logprobs = isObject(delta?.logprobs) ? decodeLogprobs(delta.logprobs.content) : undefined
   return [...events, partDelta(choice, value, logprobs)]
 }
@@ -160,11 +173,11 @@ function keepCitations(choice: ChoiceState, value: unknown): CallEvent[] {
   return []
 }
 
-function openPart(choice: ChoiceState, opening: PartOpening, toolIndex?: number): CallEvent[] {
+function openPart(choice: ChoiceState, opening: PartOpening, tool?: OpenTool): CallEvent[] {
   const closing = closePart(choice)
   const part = choice.nextPart
   choice.nextPart += 1
-  choice.open = { part, kind: opening.kind, toolIndex, progress: new JsonProgress() }
+  choice.open = { part, kind: opening.kind, tool }
   return [...closing, { type: 'part-start', choice: choice.index, part, ...opening }]
 }
 
@@ -198,44 +211,67 @@ function toolDeltas(choice: ChoiceState, value: unknown): CallEvent[] {
  * are a whole JSON value, so that no call is closed too early and none loses its end.
  */
 function toolFragment(choice: ChoiceState, index: number, fragment: ToolFragment): CallEvent[] {
-  const { open } = choice
-  if (open?.kind === 'tool-call' && open.toolIndex !== index && !open.progress.isComplete) {
+  if (isBusy(choice) && choice.open?.tool?.index !== index) {
     const waiting = choice.waiting.get(index) ?? []
     waiting.push(fragment)
     choice.waiting.set(index, waiting)
     return []
   }
-  const events = open?.kind === 'tool-call' && open.toolIndex === index ? [] : openTool(choice, index, fragment)
-  if (fragment.text === '') return events
-  choice.open?.progress.push(fragment.text)
-  events.push(partDelta(choice, fragment.text))
-  return choice.open?.progress.isComplete ? [...events, ...releaseWaiting(choice)] : events
+  return [...writeTool(choice, index, fragment), ...releaseWaiting(choice)]
 }
 
-function openTool(
-  choice: ChoiceState,
-  index: number,
-  { id = `call_${index}`, name = '', kind }: ToolFragment,
-): CallEvent[] {
-  return openPart(choice, { kind: 'tool-call', id, name, toolKind: kind }, index)
+/** A call is under way whose arguments may go on. Free text has no end that could be seen. */
+function isBusy({ open }: ChoiceState): boolean {
+  return open?.tool !== undefined && !(open.tool.kind === 'function' && open.tool.progress.isComplete)
 }
 
+function writeTool(choice: ChoiceState, index: number, fragment: ToolFragment): CallEvent[] {
+  const { text } = fragment
+  const isOpen = choice.open?.tool?.index === index && !isAnotherCall(choice.open.tool, fragment)
+  if (!isOpen && isAfterthought(choice, fragment)) return []
+  const events = isOpen ? [] : openTool(choice, index, fragment)
+  if (text === '') return events
+  choice.open?.tool?.progress.push(text)
+  return [...events, partDelta(choice, text)]
+}
+
+/** Some hosts number all calls 0, or not at all: a name beside a new id begins a call. */
+function isAnotherCall(open: OpenTool, { id, name }: ToolFragment): boolean {
+  return open.id !== undefined && id !== undefined && id !== open.id && name !== undefined
+}
+
+/** White space after the arguments of a call that is over. */
+function isAfterthought({ toolIds }: ChoiceState, { id, name, text }: ToolFragment): boolean {
+  return text.trim() === '' && name === undefined && (id === undefined || toolIds.has(id))
+}
+
+function openTool(choice: ChoiceState, index: number, { id, name = '', kind }: ToolFragment): CallEvent[] {
+  if (id !== undefined) choice.toolIds.add(id)
+  const tool: OpenTool = { index, id, kind, progress: new JsonProgress() }
+  return openPart(choice, { kind: 'tool-call', id: id ?? `call_${index}`, name, toolKind: kind }, tool)
+}
+
+/** Lets waiting calls go on in the order in which they began, up to one that is not complete. */
 function releaseWaiting(choice: ChoiceState): CallEvent[] {
-  const [next] = choice.waiting
-  if (!next) return []
-  const [index, fragments] = next
-  choice.waiting.delete(index)
-  return fragments.flatMap(fragment => toolFragment(choice, index, fragment))
+  const events: CallEvent[] = []
+  for (const [index, fragments] of choice.waiting) {
+    if (isBusy(choice)) break
+    choice.waiting.delete(index)
+    for (const fragment of fragments) events.push(...writeTool(choice, index, fragment))
+  }
+  return events
+}
+
+function releaseAll(choice: ChoiceState): CallEvent[] {
+  const events: CallEvent[] = []
+  while (choice.waiting.size > 0) events.push(...closePart(choice), ...releaseWaiting(choice))
+  return events
 }
 
 function endChoice(state: State, wire: Json): CallEvent[] {
   const choice = choiceState(state, wire)
   if (choice.finished) return []
-  const events: CallEvent[] = []
-  while (choice.waiting.size > 0) {
-    events.push(...closePart(choice))
-    events.push(...releaseWaiting(choice))
-  }
+  const events = releaseAll(choice)
   choice.finished = true
   state.finishedChoices += 1
   return [

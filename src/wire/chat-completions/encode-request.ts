@@ -22,6 +22,8 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
   const warnings = new Set<string>()
   const warn: Warn = sentence => warnings.add(sentence)
   if (call.topK !== undefined) warn('top_k has no equivalent in chat-completions')
+  if (call.reasoning?.budgetTokens !== undefined) warn('a reasoning budget has no equivalent in chat-completions')
+  warnOfForeignFields(call.extensions, warn)
   const body = withoutUndefined({
     ...call.extensions[FORMAT],
     model: target.upstreamModel,
@@ -53,6 +55,13 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     stream_options: call.isStream && target.quirks.streamOptions !== false ? { include_usage: true } : undefined,
   })
   return { body, warnings: [...warnings] }
+}
+
+function warnOfForeignFields(extensions: Call['extensions'], warn: Warn): void {
+  for (const [format, fields] of Object.entries(extensions)) {
+    if (format === FORMAT) continue
+    for (const field of Object.keys(fields)) warn(`${field} has no equivalent in chat-completions`)
+  }
 }
 
 function withoutUndefined(fields: Json): Json {
@@ -91,8 +100,12 @@ function encodeToolCall(part: ToolCallPart): Json {
 
 /** Tool messages carry text only here, and know no error flag. */
 function encodeToolResult(part: Part, warn: Warn): Json[] {
-  if (part.type !== 'tool-result') return []
+  if (part.type !== 'tool-result') {
+    warn(`a tool message's ${part.type} has no equivalent in chat-completions`)
+    return []
+  }
   const result: ToolResultPart = part
+  if (result.isError) warn('the error flag of a tool result has no equivalent in chat-completions')
   const content = result.parts.flatMap(inner => {
     if (inner.type === 'text') return [{ type: 'text', text: inner.text }]
     if (inner.type === 'opaque' && inner.format === FORMAT) return [inner.value as Json]

@@ -1,12 +1,12 @@
 import type { Finish, FinishReason } from '#core/result.ts'
 
-const DECODED: Readonly<Record<string, FinishReason>> = Object.freeze({
-  stop: 'stop',
-  length: 'length',
-  tool_calls: 'tool-calls',
-  function_call: 'tool-calls',
-  content_filter: 'refusal',
-})
+const DECODED: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['content_filter', 'refusal'],
+])
 
 const ENCODED: Readonly<Record<FinishReason, string>> = Object.freeze({
   stop: 'stop',
@@ -21,7 +21,7 @@ const ENCODED: Readonly<Record<FinishReason, string>> = Object.freeze({
 
 export function decodeFinish(value: unknown): Finish {
   const raw = typeof value === 'string' ? value : undefined
-  return { reason: (raw !== undefined && DECODED[raw]) || 'other', raw }
+  return { reason: (raw !== undefined && DECODED.get(raw)) || 'other', raw }
 }
 
 export function encodeFinish(finish: Finish): string {

@@ -102,7 +102,8 @@ class ChunkEditor implements EventEditor {
     for (const choice of choices) {
       if (!isObject(choice)) continue
       this.outputBytes += generatedBytes(choice.delta)
-      if (typeof choice.finish_reason !== 'string') this.#open.add(choice.index)
+      // Some hosts send an empty reason where the format has null.
+      if (typeof choice.finish_reason !== 'string' || choice.finish_reason === '') this.#open.add(choice.index)
       else {
         this.#open.delete(choice.index)
         this.#hasFinished = true

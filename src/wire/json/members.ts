@@ -58,14 +58,19 @@ function isKey(bytes: Buffer, start: number, end: number, key: string): boolean 
   const length = end - start - 2
   // An escape makes the spelling longer than the key: such rare keys are read, all others compared by length first.
   if (length < key.length) return false
-  if (length > key.length && bytes.indexOf(BACKSLASH, start) >= end) return false
+  if (length !== Buffer.byteLength(key) && !hasEscape(bytes, start, end)) return false
   return readKey(bytes, start, end) === key
 }
 
 function readKey(bytes: Buffer, start: number, end: number): string {
-  const backslash = bytes.indexOf(BACKSLASH, start)
-  if (backslash === -1 || backslash >= end) return bytes.toString('utf8', start + 1, end - 1)
+  if (!hasEscape(bytes, start, end)) return bytes.toString('utf8', start + 1, end - 1)
   return JSON.parse(bytes.toString('utf8', start, end)) as string
+}
+
+/** A loop and not `indexOf`, which would look on to the end of the body for every key of a body without a backslash. */
+function hasEscape(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true
+  return false
 }
 
 function skipSpace(bytes: Buffer, from: number): number {

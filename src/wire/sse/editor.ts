@@ -9,6 +9,9 @@ import { FrameSplitter } from './split.ts'
 /** A frame may carry a whole image in base64, but not a flood. */
 const FRAME_BYTES_MAX = 16 * 1024 * 1024
 
+/** Goes on in place of an event without content, which some hosts send to keep a connection alive. */
+const KEEP_ALIVE = Buffer.from(':\n\n')
+
 /** What a format knows about its events when the client speaks the same format as the upstream. */
 export interface EventEditor {
   /** Data of the event that ends a stream, where the format has one. */
@@ -69,11 +72,15 @@ export class SseEditor implements StreamCodec {
     return kept.length > 1 ? Buffer.concat(kept) : kept[0]
   }
 
+  close(): Uint8Array | undefined {
+    // The blank line that completes the last event may be missing, but not what the event says: it may be the usage.
+    const rest = this.#splitter.flush()
+    return rest && this.#editFrame(Buffer.concat([rest, Buffer.from('\n\n')]))
+  }
+
   finish(): Uint8Array {
     if (this.#endFrame) return this.#endFrame
-    // The upstream may have closed without the blank line that completes its last event.
-    const rest = this.#splitter.flush()
-    const last = rest && this.#editFrame(Buffer.concat([rest, Buffer.from('\n\n')]))
+    const last = this.close()
     return Buffer.concat([last ?? Buffer.alloc(0), this.#endFrame ?? this.#editor.endFrames()])
   }
 
@@ -89,7 +96,7 @@ export class SseEditor implements StreamCodec {
     if (data === undefined) return frame
     const joined = encodeFrame({ event: undefined, data: data.replaceAll('\n', ' ') })
     const edited = this.#editData(joined, 'data: '.length, joined.length - 2)
-    if (!edited || event === undefined) return edited
+    if (!edited || edited === KEEP_ALIVE || event === undefined) return edited
     return Buffer.concat([Buffer.from(`event: ${event}\n`), edited])
   }
 
@@ -99,6 +106,7 @@ export class SseEditor implements StreamCodec {
       this.#endFrame = frame
       return undefined
     }
+    if (text.trim() === '') return KEEP_ALIVE
     let event: unknown
     try {
       event = JSON.parse(text)

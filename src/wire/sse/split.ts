@@ -15,6 +15,8 @@ export class FrameSplitter {
   #atLineStart = true
   /** The last byte read was a CR; an LF that follows belongs to it. */
   #afterCr = false
+  /** The frame under way has its blank line, and waits only for the LF that may follow the line's CR. */
+  #isWhole = false
 
   constructor({ frameBytesMax }: { frameBytesMax: number }) {
     this.#frameBytesMax = frameBytesMax
@@ -37,6 +39,11 @@ export class FrameSplitter {
     if (this.#afterCr && chunk.length > 0) {
       this.#afterCr = false
       if (chunk[0] === LF) at = 1
+      if (this.#isWhole) {
+        this.#isWhole = false
+        frames.push(this.#take(chunk.subarray(0, at)))
+        frameStart = at
+      }
     }
     const hasCr = chunk.includes(CR)
     while (at < chunk.length) {
@@ -48,7 +55,8 @@ export class FrameSplitter {
       const isBlank = this.#atLineStart && end === at
       at = this.#skipLineEnd(chunk, end)
       this.#atLineStart = true
-      if (isBlank) {
+      if (isBlank && this.#afterCr) this.#isWhole = true
+      else if (isBlank) {
         frames.push(this.#take(chunk.subarray(frameStart, at)))
         frameStart = at
       }
@@ -57,7 +65,7 @@ export class FrameSplitter {
     return frames
   }
 
-  /** What remains when the stream has ended: a frame without its blank line, or nothing. */
+  /** What remains when the stream has ended: a frame without its blank line or the end of that line, or nothing. */
   flush(): Buffer | undefined {
     return this.#pendingBytes === 0 ? undefined : this.#take(Buffer.alloc(0))
   }

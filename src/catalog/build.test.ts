@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { buildCatalog, parseDurationMs } from './build.ts'
+import type { ChannelConfig, ModelConfig } from './schema.ts'
+
+const PROVIDERS = new Set(['openai', 'other'])
+const CHANNEL: ChannelConfig = { id: 'main', provider: 'openai' }
+const MODEL: ModelConfig = {
+  id: 'gpt-5',
+  scene: 'chat',
+  price: { input: '1', output: '2' },
+  offers: [{ channel: 'main' }],
+}
+
+function build(channels: ChannelConfig[], models: ModelConfig[]) {
+  return buildCatalog({ channels, models }, PROVIDERS)
+}
+
+function problemsOf(model: Partial<ModelConfig>): string[] {
+  return build([CHANNEL], [{ ...MODEL, ...model }]).problems.map(({ path, message }) => `${path.join('.')}: ${message}`)
+}
+
+describe('buildCatalog', () => {
+  it('fills in what a channel and a model do not say', () => {
+    const { catalog, problems } = build([CHANNEL], [MODEL])
+    assert.deepEqual(problems, [])
+    const channel = catalog.channels.get('main')
+    assert.deepEqual(channel, {
+      id: 'main',
+      name: 'main',
+      provider: 'openai',
+      baseUrl: undefined,
+      apiKeys: [],
+      tier: 'official',
+      timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 },
+      quirks: { streamOptions: undefined },
+    })
+    const model = catalog.models.get('gpt-5')
+    assert.deepEqual(
+      { ...model, offers: model?.offers.map(({ upstreamModel }) => upstreamModel) },
+      {
+        id: 'gpt-5',
+        logicalModel: 'gpt-5',
+        vendor: undefined,
+        name: undefined,
+        description: undefined,
+        createdAt: 0,
+        scene: 'chat',
+        recommendedFor: [],
+        capabilities: [],
+        tags: [],
+        limits: { contextLength: undefined, maxOutputTokens: undefined },
+        offers: ['gpt-5'],
+      },
+    )
+    assert.equal(model?.offers[0]?.channel, channel)
+  })
+
+  it('takes what they do say', () => {
+    const { catalog } = build(
+      [
+        {
+          ...CHANNEL,
+          name: 'Main',
+          base_url: 'https://example.com/v1',
+          api_key: ['a', 'b'],
+          tier: 'verified',
+          timeout: { connect: '500ms', first_byte: '5s', idle: '2m' },
+          quirks: { stream_options: false },
+        },
+      ],
+      [{ ...MODEL, logical_model: 'gpt', released: '2025-08-07', context_length: 400_000, vendor: 'openai' }],
+    )
+    const channel = catalog.channels.get('main')
+    assert.deepEqual(channel?.apiKeys, ['a', 'b'])
+    assert.deepEqual(channel?.timeouts, { connectMs: 500, firstByteMs: 5_000, idleMs: 120_000 })
+    assert.deepEqual(channel?.quirks, { streamOptions: false })
+    assert.deepEqual(build([{ ...CHANNEL, api_key: 'a' }], []).catalog.channels.get('main')?.apiKeys, ['a'])
+    const model = catalog.models.get('gpt-5')
+    assert.deepEqual([model?.logicalModel, model?.createdAt], ['gpt', Date.UTC(2025, 7, 7) / 1000])
+  })
+
+  it("prefers an offer's own price to the model's", () => {
+    const offers = [{ channel: 'main', price: { input: '3', output: '4' }, upstream_model: 'x' }, { channel: 'main' }]
+    const [own, shared] = build([CHANNEL], [{ ...MODEL, offers }]).catalog.models.get('gpt-5')?.offers ?? []
+    assert.deepEqual([own?.upstreamModel, shared?.upstreamModel], ['x', 'gpt-5'])
+    assert.deepEqual([own?.price.rates.input, shared?.price.rates.input], [3_000_000_000_000n, 1_000_000_000_000n])
+  })
+
+  it('shows only public models, and checks the others all the same', () => {
+    const hidden: ModelConfig = { ...MODEL, id: 'hidden', visibility: 'hidden' }
+    const deferred: ModelConfig = { ...MODEL, id: 'deferred', visibility: 'deferred', price: {} }
+    const { catalog, problems } = build([CHANNEL], [MODEL, hidden, deferred])
+    assert.deepEqual([...catalog.models.keys()], ['gpt-5'])
+    assert.deepEqual(
+      problems.map(({ path }) => path),
+      [['models', 2, 'offers', 0]],
+    )
+  })
+
+  it('refuses a model without a price, and one whose price leaves something open', () => {
+    assert.match(
+      problemsOf({ price: undefined as never })[0] ?? '',
+      /^models\.0\.offers\.0: model "gpt-5" has no price/,
+    )
+    assert.match(problemsOf({ price: { input: '1' } })[0] ?? '', /lacks output; write "0"/)
+    assert.match(problemsOf({ price: {} })[0] ?? '', /lacks input and output/)
+    assert.deepEqual(problemsOf({ price: { request: '0.01' } }), [])
+    assert.deepEqual(problemsOf({ scene: 'embedding', price: { input: '0' } }), [])
+  })
+
+  it('refuses a price that cannot be exact', () => {
+    assert.match(
+      problemsOf({ price: { input: '0.0000000000001', output: '1' } })[0] ?? '',
+      /cannot be exact.*12 digits/,
+    )
+  })
+
+  it('reports everything that is wrong at once, with the place', () => {
+    const { problems } = build(
+      [CHANNEL, CHANNEL, { id: 'odd', provider: 'nobody' }],
+      [MODEL, MODEL, { ...MODEL, id: 'lost', offers: [{ channel: 'main' }, { channel: 'elsewhere' }] }],
+    )
+    assert.deepEqual(
+      problems.map(({ path, message }) => [path.join('.'), message]),
+      [
+        ['channels.1.id', 'channel "main" is declared twice'],
+        ['channels.2.provider', 'there is no provider "nobody"; known: openai, other'],
+        ['models.1.id', 'model "gpt-5" is declared twice'],
+        ['models.2.offers.1.channel', 'offer names channel "elsewhere", which is not declared'],
+      ],
+    )
+  })
+
+  it('refuses a release date that is no day', () => {
+    for (const released of ['2025-13-01', '2025-02-30', '0000-00-00']) {
+      assert.match(problemsOf({ released })[0] ?? '', /^models\.0\.released: /, released)
+    }
+    assert.deepEqual(problemsOf({ released: '2024-02-29' }), [])
+  })
+
+  it('refuses an address that is no URL', () => {
+    const { problems } = build([{ ...CHANNEL, base_url: 'https://' }], [])
+    assert.deepEqual(problems, [
+      { path: ['channels', 0, 'base_url'], message: 'the base_url of channel "main" is not a URL' },
+    ])
+  })
+})
+
+describe('parseDurationMs', () => {
+  it('reads milliseconds, seconds and minutes', () => {
+    assert.deepEqual(['0s', '250ms', '5s', '2m'].map(parseDurationMs), [0, 250, 5_000, 120_000])
+  })
+})

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Part } from '#core/call.ts'
+import { Fault } from '#core/fault.ts'
+import { decodeResponse } from './decode-response.ts'
+
+function partsOf(message: Record<string, unknown>): readonly Part[] {
+  return decodeResponse({ choices: [{ index: 0, message, finish_reason: 'stop' }] }).choices[0]?.parts ?? []
+}
+
+describe('decodeResponse', () => {
+  it('reads a whole completion', () => {
+    const result = decodeResponse({
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1_700_000_000,
+      model: 'gpt-5',
+      service_tier: 'default',
+      system_fingerprint: 'fp_1',
+      x_vendor: null,
+      choices: [
+        {
+          index: 1,
+          message: { role: 'assistant', content: 'b', refusal: null },
+          logprobs: null,
+          finish_reason: 'length',
+        },
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'a' },
+          logprobs: {
+            content: [
+              { token: 'a', logprob: -0.5, bytes: [97], top_logprobs: [{ token: 'b', logprob: -1, bytes: null }] },
+            ],
+          },
+          finish_reason: 'stop',
+        },
+      ],
+      usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+    })
+    assert.deepEqual(
+      { ...result, usage: result.usage?.totalTokens },
+      {
+        id: 'chatcmpl-1',
+        model: 'gpt-5',
+        createdAt: 1_700_000_000,
+        serviceTier: 'default',
+        choices: [
+          { index: 1, parts: [{ type: 'text', text: 'b' }], finish: { reason: 'length', raw: 'length' } },
+          {
+            index: 0,
+            parts: [{ type: 'text', text: 'a' }],
+            finish: { reason: 'stop', raw: 'stop' },
+            logprobs: [{ token: 'a', logprob: -0.5, bytes: [97], top: [{ token: 'b', logprob: -1 }] }],
+          },
+        ],
+        usage: 3,
+        extensions: { 'chat-completions': { system_fingerprint: 'fp_1' } },
+      },
+    )
+  })
+
+  it('puts reasoning first, then text with its citations, refusal, audio and tool calls', () => {
+    const parts = partsOf({
+      tool_calls: [
+        { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
+        { id: 'call_2', type: 'custom', custom: { name: 'g', input: 'x' } },
+      ],
+      audio: { id: 'audio_1', data: 'AAAA', transcript: 'hi', expires_at: 1 },
+      refusal: 'no',
+      content: 'text',
+      annotations: [
+        { type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A', start_index: 0, end_index: 4 } },
+        { type: 'something_else' },
+      ],
+      reasoning_content: 'thought',
+    })
+    assert.deepEqual(parts, [
+      { type: 'reasoning', text: 'thought' },
+      {
+        type: 'text',
+        text: 'text',
+        citations: [{ url: 'https://a.example', title: 'A', startIndex: 0, endIndex: 4 }],
+      },
+      { type: 'refusal', text: 'no' },
+      { type: 'audio', source: { kind: 'base64', mediaType: undefined, data: 'AAAA' }, transcript: 'hi' },
+      { type: 'tool-call', kind: 'function', id: 'call_1', name: 'f', arguments: '{"a":1}' },
+      { type: 'tool-call', kind: 'custom', id: 'call_2', name: 'g', arguments: 'x' },
+    ] satisfies Part[])
+  })
+
+  it('reads what hosts that are not OpenAI send instead', () => {
+    assert.deepEqual(partsOf({ reasoning: 'thought', content: '' }), [{ type: 'reasoning', text: 'thought' }])
+    assert.deepEqual(partsOf({ tool_calls: [{ id: 'c', function: { name: 'f', arguments: { a: 1 } } }] }), [
+      { type: 'tool-call', kind: 'function', id: 'c', name: 'f', arguments: '{"a":1}' },
+    ] satisfies Part[])
+    assert.deepEqual(partsOf({ function_call: { name: 'f', arguments: '{}' } }), [
+      { type: 'tool-call', kind: 'function', id: 'f', name: 'f', arguments: '{}' },
+    ] satisfies Part[])
+  })
+
+  it('counts choices that have no index by their place, and survives one without a message', () => {
+    const { choices } = decodeResponse({ choices: [{ message: { content: 'a' } }, { finish_reason: null }] })
+    assert.deepEqual(
+      choices.map(({ index, parts, finish }) => [index, parts.length, finish.reason]),
+      [
+        [0, 1, 'other'],
+        [1, 0, 'other'],
+      ],
+    )
+  })
+
+  it('is an upstream error when a success status carries an error or something else', () => {
+    for (const body of [{ error: { message: 'overloaded' } }, { id: 'x' }, [], 'text', undefined, { choices: {} }]) {
+      assert.throws(
+        () => decodeResponse(body),
+        (error: unknown) => error instanceof Fault && error.code === 'upstream_error',
+      )
+    }
+    assert.throws(
+      () => decodeResponse({ error: { code: 'context_length_exceeded', message: 'Too long.' }, choices: [] }),
+      (error: unknown) => error instanceof Fault && error.code === 'context_length_exceeded',
+    )
+  })
+})

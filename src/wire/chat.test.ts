@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import { ROUTING, target } from '../../test/support/target.ts'
+import { chatWork } from './chat.ts'
+import { chatCompletions } from './chat-completions/index.ts'
+
+const TEXT = '{"model":"public-model", "messages":[{"role":"user","content":"Hello there"}],"max_tokens":5}'
+
+function work(text = TEXT) {
+  return chatWork(chatCompletions, Buffer.from(text))
+}
+
+describe('chatWork', () => {
+  it('tells the relay what it needs to know of a request', () => {
+    const { scene, operation, model, isStream, estimate } = work()
+    assert.deepEqual([scene, operation, model, isStream], ['chat', 'chat', 'public-model', false])
+    assert.equal(estimate({ contextLength: undefined, maxOutputTokens: undefined }).outputTokens, 5)
+  })
+
+  it("sends the client's bytes with the upstream's model id to an upstream of the same format", () => {
+    const { body } = work().encode(target())
+    assert.equal(Buffer.from(body).toString(), TEXT.replace('public', 'upstream'))
+  })
+
+  it('gives answers back under the public model id', () => {
+    const exchange = work().encode(target({ routing: ROUTING }))
+    const { body, observed } = exchange.decodeAnswer(Buffer.from('{"model":"upstream-model","choices":[]}'))
+    assert.deepEqual(JSON.parse(Buffer.from(body).toString()), {
+      model: 'public-model',
+      choices: [],
+      _routing: ROUTING,
+    })
+    assert.equal(observed.isFinished, true)
+  })
+
+  it('opens a stream of its own for every attempt', () => {
+    const exchange = work(TEXT.replace('{', '{"stream":true,')).encode(target())
+    const first = exchange.openStream()
+    first.push(Buffer.from('data: [DONE]\n\n'))
+    assert.equal(first.hasEnded, true)
+    assert.equal(exchange.openStream().hasEnded, false)
+  })
+
+  it('reads errors of the upstream, be they JSON or not', () => {
+    const exchange = work().encode(target())
+    const refused = exchange.decodeFault(400, Buffer.from('{"error":{"message":"No.","param":"messages"}}'))
+    assert.deepEqual([refused.code, refused.message, refused.param], ['invalid_request', 'No.', 'messages'])
+    assert.equal(exchange.decodeFault(502, Buffer.from('<html>Bad gateway')).code, 'upstream_error')
+  })
+
+  it('refuses what is no chat request, naming the field', () => {
+    for (const [text, param] of [
+      ['{"model":"m"}', 'messages'],
+      ['{"messages":[{"role":"user"}]}', 'model'],
+      ['{"model":"a","model":"b","messages":[{"role":"user"}]}', 'model'],
+      ['', undefined],
+    ] as const) {
+      assert.throws(
+        () => work(text),
+        (error: unknown) => error instanceof Fault && error.code === 'invalid_request' && error.param === param,
+      )
+    }
+  })
+})
