@@ -26,10 +26,10 @@ describe('the log', () => {
     )
   })
 
-  it('redacts secrets by the name of their field, up to three levels deep', () => {
+  it('redacts secrets by the name of their field, however deep', () => {
     for (const name of ['authorization', 'api_key', 'key', 'secret', 'token', 'password', 'credential']) {
       const [line] = logged(log =>
-        log.info({ [name]: 'hunter2', a: { [name]: 'hunter2', b: { [name]: 'hunter2' } } }, 'x'),
+        log.info({ [name]: 'hunter2', a: [{ [name]: 'hunter2', b: { c: { d: { [name]: 'hunter2' } } } }] }, 'x'),
       )
       assert.doesNotMatch(JSON.stringify(line), /hunter2/, name)
       assert.equal(line?.[name], '[redacted]')

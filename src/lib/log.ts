@@ -2,12 +2,8 @@ import { type DestinationStream, destination, type Logger, pino } from 'pino'
 
 export type { Logger }
 
-/** Fields that never appear in a log line whatever holds them, and the usual places they would hide in. */
-const REDACTED = ['authorization', 'api_key', 'key', 'secret', 'token', 'password', 'credential'].flatMap(name => [
-  name,
-  `*.${name}`,
-  `*.*.${name}`,
-])
+/** Fields whose values never appear in a log line, however deep they lie. */
+const REDACTED = new Set(['authorization', 'api_key', 'key', 'secret', 'token', 'password', 'credential'])
 
 export interface LogOptions {
   readonly level: string
@@ -26,9 +22,33 @@ export function createLogger({ level, stream }: LogOptions): Logger {
       level,
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
-      formatters: { level: label => ({ level: label }) },
-      redact: { paths: REDACTED, censor: '[redacted]' },
+      // In place of pino's own redaction, which looks for every path in every line: 40 µs for a line of a request.
+      formatters: { level: label => ({ level: label }), log: fields => redact(fields) },
     },
     output,
   )
+}
+
+const DEPTH_MAX = 8
+
+/** The fields without what must stay secret. The given object is not changed, and is returned itself if it is clean. */
+function redact<T extends object>(fields: T, depth = 0): T {
+  let clean: Record<string, unknown> | undefined
+  for (const name in fields) {
+    const value: unknown = fields[name]
+    const kept = REDACTED.has(name) ? '[redacted]' : isNested(value) ? redactNested(value, depth + 1) : value
+    if (kept === value) continue
+    clean ??= (Array.isArray(fields) ? [...fields] : { ...fields }) as Record<string, unknown>
+    clean[name] = kept
+  }
+  return (clean as T | undefined) ?? fields
+}
+
+function redactNested(value: object, depth: number): unknown {
+  return depth > DEPTH_MAX ? '[too deep]' : redact(value, depth)
+}
+
+/** Objects that JSON writes field by field, arrays included. */
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !('toJSON' in value)
 }

@@ -3,6 +3,7 @@ import { resolveModel } from '#catalog/resolve.ts'
 import { Fault } from '#core/fault.ts'
 import type { Exchange } from '#core/work.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
+import { Roster } from '#lib/roster.ts'
 import type { Charge } from '#metering/charge.ts'
 import type { Meter } from '#metering/meter.ts'
 import { planAttempts } from '#routing/plan.ts'
@@ -28,7 +29,7 @@ const RETRY_AFTER_SECONDS_DEFAULT = 5
 /** Runs client calls: the one place where failover, streaming and money meet. */
 export class Relay {
   readonly #deps: RelayDeps
-  readonly #attempts = new Set<WholeAttempt | StreamAttempt>()
+  readonly #attempts = new Roster<WholeAttempt | StreamAttempt>()
 
   constructor(deps: RelayDeps) {
     this.#deps = deps
@@ -68,7 +69,7 @@ export class Relay {
   /** Ends everything under way; each call still tells its client and records what it used. */
   stopAll(): void {
     const fault = new Fault('service_unavailable', 'The gateway is shutting down.', { retryAfterSeconds: 1 })
-    for (const attempt of this.#attempts) attempt.stop(fault)
+    for (const attempt of this.#attempts.list()) attempt.stop(fault)
   }
 
   #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): AttemptInput {

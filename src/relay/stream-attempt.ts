@@ -3,6 +3,7 @@ import type { SinkWatcher } from '#core/sink.ts'
 import type { StreamCodec } from '#core/work.ts'
 import type { OutboundObserver, Outgoing, ResponseHeaders } from '#http/outbound/client.ts'
 import type { OutboundFailure } from '#http/outbound/failure.ts'
+import type { RosterMember } from '#lib/roster.ts'
 import { type AttemptInput, type AttemptTiming, startTiming } from './call.ts'
 import { ErrorBody } from './error-body.ts'
 import { type Failure, failureOfConnection, failureOfStatus, withRetryAfter } from './failure.ts'
@@ -33,7 +34,8 @@ const STREAM_HEADERS = {
  * commit point, before which a failure is no more than a failed attempt. A client that reads slowly slows the upstream
  * down; one that goes away ends it.
  */
-export class StreamAttempt implements OutboundObserver, SinkWatcher {
+export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMember {
+  rosterIndex = -1
   readonly #input: AttemptInput
   readonly #codec: StreamCodec
   readonly #timing = startTiming()

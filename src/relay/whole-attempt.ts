@@ -2,6 +2,7 @@ import { Fault } from '#core/fault.ts'
 import type { Answer } from '#core/work.ts'
 import type { OutboundObserver, Outgoing, ResponseHeaders } from '#http/outbound/client.ts'
 import type { OutboundFailure } from '#http/outbound/failure.ts'
+import type { RosterMember } from '#lib/roster.ts'
 import { type AttemptInput, type AttemptTiming, startTiming } from './call.ts'
 import { type Failure, failureOfConnection, failureOfStatus, withRetryAfter } from './failure.ts'
 
@@ -15,7 +16,8 @@ export type WholeOutcome =
   | { readonly kind: 'gone'; readonly timing: AttemptTiming }
 
 /** Asks one upstream for an answer in one piece. Nothing reaches the client here. */
-export class WholeAttempt implements OutboundObserver {
+export class WholeAttempt implements OutboundObserver, RosterMember {
+  rosterIndex = -1
   readonly #input: AttemptInput
   readonly #timing = startTiming()
   readonly #deferred = Promise.withResolvers<WholeOutcome>()

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Fault } from '#core/fault.ts'
+import { Roster, type RosterMember } from '#lib/roster.ts'
 
 const RATE_WINDOW_MS = 10_000
 const RATE_BYTES_PER_SECOND_MIN = 1_000
@@ -7,7 +8,7 @@ const SWEEP_MS = 2_000
 /** How long a refused upload may go on: cutting it at once would lose our answer in the client's send buffer. */
 const LINGER_MS = 2_000
 
-interface Upload {
+interface Upload extends RosterMember {
   windowStartMs: number
   windowBytes: number
   abort(): void
@@ -15,7 +16,7 @@ interface Upload {
 
 /** Reads request bodies: bounded in size before and while reading, and in slowness by a minimum rate. */
 export class BodyReader {
-  readonly #uploads = new Set<Upload>()
+  readonly #uploads = new Roster<Upload>()
   readonly #sweeper: NodeJS.Timeout
 
   constructor() {
@@ -47,6 +48,7 @@ export class BodyReader {
         reject(fault)
       }
       const upload: Upload = {
+        rosterIndex: -1,
         windowStartMs: performance.now(),
         windowBytes: 0,
         abort: () => refuse(new Fault('request_timeout', 'The request body arrived too slowly.')),
@@ -73,7 +75,7 @@ export class BodyReader {
   }
 
   #sweep(nowMs: number): void {
-    for (const upload of this.#uploads) {
+    for (const upload of this.#uploads.list()) {
       const elapsedMs = nowMs - upload.windowStartMs
       if (elapsedMs < RATE_WINDOW_MS) continue
       if (upload.windowBytes < (RATE_BYTES_PER_SECOND_MIN * elapsedMs) / 1000) upload.abort()

@@ -7,9 +7,10 @@ import { errorBody, Fault, faultHeaders } from '#core/fault.ts'
 import { newId } from '#lib/ids.ts'
 import { BodyReader } from './body.ts'
 import { framingFault, hasBody } from './guard.ts'
+import { InboundRequest } from './inbound-request.ts'
 import { refuseTunnel, refuseUnparsed, refuseUpgrade } from './refuse-connection.ts'
 import { ResponseSink, StallSweeper } from './response-sink.ts'
-import { type AnyRoute, type Inbound, type Route, sendJson } from './route.ts'
+import { type AnyRoute, type Route, sendJson } from './route.ts'
 import { unknownRoute } from './unknown-route.ts'
 
 const HEADERS_MAX = 100
@@ -202,21 +203,16 @@ export class InboundServer {
         this.#completed(route, request, { requestId: id, facts, fault, done, receivedAtMs })
       },
     })
-    const inbound: Inbound & { body: Buffer } = {
+    const inbound = new InboundRequest(request, {
       id,
       method: route.method,
       path,
+      query,
       params,
-      headers: request.headers,
-      remoteAddress: request.socket.remoteAddress ?? '',
       receivedAtMs,
       sink,
       facts,
-      body: EMPTY,
-      get query() {
-        return new URLSearchParams(query)
-      },
-    }
+    })
     try {
       const caller = await route.authorize(inbound)
       if (hasBody(request)) inbound.body = await this.#bodies.read(request, response, route.bodyBytesMax)
@@ -257,8 +253,6 @@ export class InboundServer {
     if (this.#open === 0) this.#whenIdle?.()
   }
 }
-
-const EMPTY = Buffer.alloc(0)
 
 /** The refusal in the route's own family; a connection already answering is cut instead. */
 function refuse(route: Route<unknown>, sink: ResponseSink, fault: Fault): void {

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 
@@ -19,10 +20,14 @@ export async function listSegments(folder: string): Promise<Segment[]> {
     .toSorted((a, b) => a.number - b.number)
 }
 
-/** Creates a segment, and makes its directory entry as durable as its content will be. */
+/** A write returns when its bytes are on the disk: `write` and `fdatasync` in one trip to the thread pool. */
+const { O_WRONLY, O_CREAT, O_EXCL, O_DSYNC } = constants
+const SYNCED_WRITES = O_WRONLY | O_CREAT | O_EXCL | O_DSYNC
+
+/** Creates a segment whose writes are synced, and makes its directory entry as durable as its content will be. */
 export async function createSegment(folder: string, number: number): Promise<Segment & { handle: FileHandle }> {
   const file = path.join(folder, `${String(number).padStart(12, '0')}.journal`)
-  const handle = await open(file, 'ax', 0o600)
+  const handle = await open(file, SYNCED_WRITES, 0o600)
   await syncFolder(folder)
   return { number, file, handle }
 }

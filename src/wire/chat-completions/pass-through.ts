@@ -55,18 +55,15 @@ function editAnswer(bytes: Buffer, target: Target): Answer {
   if (!isObject(body) || !Array.isArray(body.choices)) {
     throw new Fault('upstream_error', 'The model provider sent an answer that is no chat completion.')
   }
-  const { choices } = body
   const edits: Edit[] = []
   if (body.model !== target.publicModel) edits.push(setMember(bytes, 'model', JSON.stringify(target.publicModel)))
   if (target.routing) edits.push(addMember(bytes, '_routing', JSON.stringify(target.routing)))
   const observed: Observed = {
     usage: decodeUsage(body.usage),
-    get outputBytes() {
-      return choices.reduce(
-        (sum: number, choice) => sum + generatedBytes(isObject(choice) ? choice.message : undefined),
-        0,
-      )
-    },
+    outputBytes: body.choices.reduce(
+      (sum: number, choice: unknown) => sum + generatedBytes(isObject(choice) ? choice.message : undefined),
+      0,
+    ),
     isFinished: true,
   }
   return { body: applyEdits(bytes, edits), observed }
