@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { FAULT_KINDS, Fault } from '#core/fault.ts'
 import type { Completed } from '#http/inbound/server.ts'
-import type { Logger } from '#lib/log.ts'
+import { type Logger, logWide, type WideLevel } from '#lib/log.ts'
 import { scrub } from '#lib/scrub.ts'
 
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
@@ -94,7 +94,7 @@ export class Telemetry {
     if (typeof facts.overhead_ms === 'number') this.#overhead.observe(facts.overhead_ms / 1000)
     const { model, channel } = facts
     if (typeof model === 'string' && typeof channel === 'string') this.#countUse(facts, model, channel)
-    this.#log[levelOf(fault, completed)](lineOf(completed, fault), 'request.completed')
+    logWide(this.#log, levelOf(fault, completed), lineOf(completed, fault), 'request.completed')
   }
 
   usageShipped(records: number): void {
@@ -121,7 +121,7 @@ export class Telemetry {
 }
 
 /** The gateway's own failures are errors; a provider's are warnings; a caller's mistake is ordinary business. */
-function levelOf(fault: Fault | undefined, { isQuiet }: Completed): 'debug' | 'info' | 'warn' | 'error' {
+function levelOf(fault: Fault | undefined, { isQuiet }: Completed): WideLevel {
   if (fault?.code === 'internal_error') return 'error'
   if (fault && fault.status >= 500) return 'warn'
   return isQuiet ? 'debug' : 'info'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createLogger } from './log.ts'
+import { createLogger, logWide } from './log.ts'
 
 function logged(write: (log: ReturnType<typeof createLogger>) => void, level = 'info'): Record<string, unknown>[] {
   const lines: string[] = []
@@ -43,5 +43,16 @@ describe('the log', () => {
     assert.equal(line?.api_key_id, 'key_1')
     assert.equal(line?.prompt_tokens, 5)
     assert.deepEqual(line?.headers, { authorization: '[redacted]' })
+  })
+
+  it('writes wide lines as it writes others', () => {
+    const fields = { b: 1, secret: 'hunter2', a: { list: [{ token: 'hunter2' }] }, missing: undefined }
+    const [plain, wide] = logged(log => {
+      log.warn(fields, 'x')
+      logWide(log, 'warn', fields, 'x')
+      logWide(log, 'debug', fields, 'not at this level')
+    })
+    assert.deepEqual({ ...wide, time: '' }, { ...plain, time: '' })
+    assert.deepEqual(Object.keys(wide ?? {}), Object.keys(plain ?? {}))
   })
 })

@@ -5,6 +5,8 @@ export type { Logger }
 /** Fields whose values never appear in a log line, however deep they lie. */
 const REDACTED = new Set(['authorization', 'api_key', 'key', 'secret', 'token', 'password', 'credential'])
 
+const BUFFER_BYTES = 12 * 1024
+
 export interface LogOptions {
   readonly level: string
   /** Where lines go; standard output unless told otherwise. */
@@ -12,11 +14,11 @@ export interface LogOptions {
 }
 
 /**
- * One JSON object a line on standard output. Lines are buffered up to 4 KiB and flushed every 100 ms and at exit:
- * a write per request would cost a system call each.
+ * One JSON object a line on standard output. Lines are buffered up to 12 KiB and flushed every 100 ms and at exit:
+ * a write costs as much as making ten lines.
  */
 export function createLogger({ level, stream }: LogOptions): Logger {
-  const output = stream ?? destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 100 })
+  const output = stream ?? destination({ dest: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: 100 })
   return pino(
     {
       level,
@@ -28,6 +30,19 @@ export function createLogger({ level, stream }: LogOptions): Logger {
     output,
   )
 }
+
+/**
+ * Logs a line with many fields, as `log[level](fields, message)` would. Pino writes field by field, which for the line
+ * of a request takes twice as long as writing all at once.
+ */
+export function logWide(log: Logger, level: WideLevel, fields: Record<string, unknown>, message: string): void {
+  if (!log.isLevelEnabled(level)) return
+  const stream = (log as unknown as { [pino.symbols.streamSym]: DestinationStream })[pino.symbols.streamSym]
+  const line = { level, time: new Date().toISOString(), ...redact(fields), msg: message }
+  stream.write(`${JSON.stringify(line)}\n`)
+}
+
+export type WideLevel = 'debug' | 'info' | 'warn' | 'error'
 
 const DEPTH_MAX = 8
 

@@ -7,7 +7,7 @@ import { insertUsage } from './store.ts'
 
 const BATCH_BYTES = 512 * 1024
 /** Records gather for this long after the first: a transaction per request would cost more than the request. */
-const GATHER_MS = 50
+const GATHER_MS = 200
 const IDLE_MS = 1_000
 const RETRY_MS = 1_000
 
