@@ -3,6 +3,7 @@ import type { Usage } from '#core/usage.ts'
 import type { Answer, Observed, RoutingInfo, StreamCodec, Target } from '#core/work.ts'
 import type { PassThrough, RequestFacts } from '../format.ts'
 import { addMember, applyEdits, type Edit, setMember } from '../json/edit.ts'
+import { MemberSetter } from '../json/member-setter.ts'
 import { findMember } from '../json/members.ts'
 import { isObject, tryParse } from '../json/parse.ts'
 import { decodeFault, encodeFault } from '../openai-fault.ts'
@@ -73,7 +74,7 @@ function editAnswer(bytes: Buffer, target: Target): Answer {
 class ChunkEditor implements EventEditor {
   readonly endMarker = '[DONE]'
   readonly #publicModel: string
-  readonly #modelJson: string
+  readonly #modelSetter: MemberSetter
   readonly #hidesUsage: boolean
   /** Choices that have begun and not ended. */
   readonly #open = new Set<unknown>()
@@ -84,7 +85,7 @@ class ChunkEditor implements EventEditor {
 
   constructor(target: Target, { hidesUsage }: { hidesUsage: boolean }) {
     this.#publicModel = target.publicModel
-    this.#modelJson = JSON.stringify(target.publicModel)
+    this.#modelSetter = new MemberSetter('model', JSON.stringify(target.publicModel))
     this.#hidesUsage = hidesUsage
     this.#routing = target.routing
   }
@@ -113,13 +114,17 @@ class ChunkEditor implements EventEditor {
     return 'keep'
   }
 
-  edits(chunk: Json, bytes: Buffer, start: number, end: number): Edit[] | undefined {
+  editFrame(chunk: Json, frame: Buffer, start: number, end: number): Buffer {
     const isRenamed = chunk.model !== undefined && chunk.model !== this.#publicModel
-    if (!isRenamed && !this.#routing) return undefined
-    const edits: Edit[] = isRenamed ? [setMember(bytes, 'model', this.#modelJson, start, end)] : []
-    if (this.#routing) edits.push(addMember(bytes, '_routing', JSON.stringify(this.#routing), start, end))
+    const routed = this.#routing ? this.#addRouting(frame, start, end) : frame
+    return isRenamed ? this.#modelSetter.set(routed, start, end + routed.length - frame.length) : routed
+  }
+
+  /** The first event says which way the call went. */
+  #addRouting(frame: Buffer, start: number, end: number): Buffer {
+    const edit = addMember(frame, '_routing', JSON.stringify(this.#routing), start, end)
     this.#routing = undefined
-    return edits
+    return applyEdits(frame, [edit])
   }
 
   endFrames(): Buffer {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '#core/fault.ts'
 import { cutBytes, cutPlaces } from '../../../test/support/cut.ts'
-import { type Edit, setMember } from '../json/edit.ts'
+import { applyEdits, setMember } from '../json/edit.ts'
 import { type EventEditor, SseEditor } from './editor.ts'
 
 /** A format that renames `x` to 0, keeps `secret` events to itself and takes `bad` ones for errors. */
@@ -19,8 +19,8 @@ class PlainEditor implements EventEditor {
     return 'secret' in event ? 'drop' : 'keep'
   }
 
-  edits(event: Readonly<Record<string, unknown>>, bytes: Buffer, start: number, end: number): Edit[] | undefined {
-    return 'x' in event ? [setMember(bytes, 'x', '0', start, end)] : undefined
+  editFrame(event: Readonly<Record<string, unknown>>, frame: Buffer, start: number, end: number): Buffer {
+    return 'x' in event ? applyEdits(frame, [setMember(frame, 'x', '0', start, end)]) : frame
   }
 
   endFrames(): Buffer {

@@ -1,7 +1,6 @@
 import { Fault } from '#core/fault.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Observed, StreamCodec } from '#core/work.ts'
-import { applyEdits, type Edit } from '../json/edit.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeFrame, encodeFrame, singleDataSpan } from './frame.ts'
 import { FrameSplitter } from './split.ts'
@@ -21,8 +20,8 @@ export interface EventEditor {
   readonly isFinished: boolean
   /** Takes note of an event. `drop` keeps it from the client; a fault ends the stream. */
   readEvent(event: Readonly<Record<string, unknown>>): Fault | 'drop' | 'keep'
-  /** Edits to the event's JSON, which lies in `bytes` from `start` to `end`; `undefined` when it may stay as it is. */
-  edits(event: Readonly<Record<string, unknown>>, bytes: Buffer, start: number, end: number): Edit[] | undefined
+  /** The frame as it goes on to the client; the event's JSON lies in it from `start` to `end`. */
+  editFrame(event: Readonly<Record<string, unknown>>, frame: Buffer, start: number, end: number): Buffer
   /** The frames that end a good stream when the upstream sent none. */
   endFrames(): Buffer
   encodeFault(fault: Fault): Buffer
@@ -121,7 +120,6 @@ export class SseEditor implements StreamCodec {
       this.#fault = verdict
       return undefined
     }
-    const edits = this.#editor.edits(event, frame, start, end)
-    return edits ? applyEdits(frame, edits) : frame
+    return this.#editor.editFrame(event, frame, start, end)
   }
 }
