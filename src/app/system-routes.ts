@@ -1,3 +1,4 @@
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { Fault } from '#core/fault.ts'
 import { bearerToken } from '#http/inbound/bearer-token.ts'
@@ -38,8 +39,13 @@ function systemRoute(path: string, summary: string, handle: (request: Inbound) =
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/
 
 function authorizeMetrics(request: Inbound, token: string | undefined): void {
-  if (token === undefined ? LOOPBACK.test(request.remoteAddress) : bearerToken(request) === token) return
+  if (token === undefined ? LOOPBACK.test(request.remoteAddress) : isSame(bearerToken(request) ?? '', token)) return
   throw new Fault('access_denied', 'The metrics are not for this caller.', {
     hint: 'Set `metrics: { token: … }` in the configuration file and send it as a bearer token.',
   })
+}
+
+/** Takes the same time for every wrong guess. */
+function isSame(given: string, wanted: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', wanted, 'buffer'))
 }

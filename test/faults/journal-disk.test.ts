@@ -65,7 +65,7 @@ describe('when the journal’s disk fails', () => {
     skip: !hasStrace && 'strace is not installed',
   }, async () => {
     const upstream = await ScriptedUpstream.start()
-    // The first sync belongs to the first request; the next ones fail as a dying disk fails them.
+    // The first write belongs to the first request; the next ones fail as a dying disk fails them.
     const wrapper = [
       'strace',
       '-D',
@@ -74,9 +74,9 @@ describe('when the journal’s disk fails', () => {
       '-o',
       '/dev/null',
       '-e',
-      'trace=fdatasync',
+      'trace=pwrite64',
       '-e',
-      'inject=fdatasync:error=EIO:when=2..3',
+      'inject=pwrite64:error=EIO:when=2..3',
     ]
     // strace counts by thread, so there is one.
     const environment = { UV_THREADPOOL_SIZE: '1' }
@@ -90,7 +90,7 @@ describe('when the journal’s disk fails', () => {
       assert.ok(text.includes('"content":"Hel"'), 'what was produced has been streamed')
       assert.ok(!text.includes(DONE.trim()), 'the end marker is withheld')
       assert.match(text, /data: \{"error":\{"message":"The answer could not be recorded/)
-      // The third sync is the probe that must succeed before work is taken up again, the fourth succeeds.
+      // The third write is the probe that must succeed before work is taken up again; the fourth succeeds.
       await becomesReady(gateway, 200)
       const again = await gateway.post('/v1/chat/completions', request)
       assert.equal(again.status, 200)

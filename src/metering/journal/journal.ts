@@ -46,7 +46,7 @@ export interface Position {
  * A node's own record of what it has served, on disk before the client has its last byte.
  *
  * - `append` resolves when the record would survive a power cut. Records that arrive while the disk is busy go out
- *   together with the next `fdatasync`: about 0.3 ms for one, and hardly more for a hundred (measured, design §5).
+ *   together with the next synced write: about 0.2 ms for one, and hardly more for a hundred (measured).
  * - After a failed write nothing more is promised until a fresh segment has been written and synced; the failed batch
  *   is rejected, cut off the file where possible, and work is refused meanwhile.
  * - Segments are read for shipping from the oldest on, and deleted once released. What a kill left behind is read by

@@ -22,12 +22,12 @@ export async function listSegments(folder: string): Promise<Segment[]> {
 
 /** A write returns when its bytes are on the disk: `write` and `fdatasync` in one trip to the thread pool. */
 const { O_WRONLY, O_CREAT, O_EXCL, O_DSYNC } = constants
-const SYNCED_WRITES = O_WRONLY | O_CREAT | O_EXCL | O_DSYNC
+const SYNCED_WRITES = O_WRONLY | O_CREAT | O_DSYNC
 
 /** Creates a segment whose writes are synced, and makes its directory entry as durable as its content will be. */
 export async function createSegment(folder: string, number: number): Promise<Segment & { handle: FileHandle }> {
   const file = path.join(folder, `${String(number).padStart(12, '0')}.journal`)
-  const handle = await open(file, SYNCED_WRITES, 0o600)
+  const handle = await open(file, SYNCED_WRITES | O_EXCL, 0o600)
   await syncFolder(folder)
   return { number, file, handle }
 }
@@ -58,13 +58,12 @@ export async function readSegment(
   }
 }
 
-/** Writes, syncs and removes a file: whether the disk does what it is told. @throws the disk's error */
+/** Writes and removes a file, synced as a segment is: whether the disk does what it is told. @throws the disk's error */
 export async function probeDisk(folder: string): Promise<void> {
   const file = path.join(folder, 'probe')
-  const handle = await open(file, 'w', 0o600)
+  const handle = await open(file, SYNCED_WRITES, 0o600)
   try {
-    await handle.write(Buffer.alloc(4096))
-    await handle.datasync()
+    await handle.write(Buffer.alloc(4096), 0, 4096, 0)
   } finally {
     await handle.close()
   }
