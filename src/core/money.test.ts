@@ -32,7 +32,7 @@ describe('parseDecimal', () => {
 
   it('undoes formatDecimal', () => {
     fc.assert(
-      fc.property(fc.bigInt({ min: -(10n ** 26n), max: 10n ** 26n }), places, (value, digits) => {
+      fc.property(fc.bigInt({ min: 1n - 10n ** 26n, max: 10n ** 26n - 1n }), places, (value, digits) => {
         assert.equal(parseDecimal(formatDecimal(value, digits), digits), value)
       }),
     )
