@@ -27,14 +27,18 @@ async function countPrompt({ messages, tools }: ChatCompletionRequest): Promise<
 
 function say({ messages, response_format: format }: ChatCompletionRequest): string {
   const last = messages.at(-1)
+  const question = questionOf(messages)
   if (format?.type === 'json_schema') {
     const { schema } = (format.json_schema ?? {}) as { schema?: unknown }
-    return JSON.stringify(sampleValue(schema))
+    return JSON.stringify(sampleValue(schema, question))
   }
   if (format?.type === 'json_object') return speak('json')
   if (last?.role === 'tool') return `The tool answered: ${textOf(last.content)}. That is what the sandbox makes of it.`
-  const question = messages.findLast(message => message.role === 'user')
-  return speak(textOf(question?.content ?? ''))
+  return speak(question)
+}
+
+function questionOf(messages: ChatCompletionRequest['messages']): string {
+  return textOf(messages.findLast(message => message.role === 'user')?.content ?? '')
 }
 
 /** A tool is called when the last word was the user's and the request offers one that fits, or insists. */
@@ -42,14 +46,14 @@ function toolCall(request: ChatCompletionRequest): { name: string; arguments: st
   const { messages, tools = [], tool_choice: choice } = request
   if (tools.length === 0 || choice === 'none' || messages.at(-1)?.role === 'tool') return undefined
   const forced = typeof choice === 'object' ? (choice as { function?: { name?: string } }).function?.name : undefined
-  const question = textOf(messages.findLast(message => message.role === 'user')?.content ?? '')
+  const question = questionOf(messages)
   const tool = forced
     ? tools.find(each => each.function?.name === forced)
     : (tools.find(each => isAbout(question, each.function)) ?? (choice === 'required' ? tools[0] : undefined))
   if (!tool?.function) return undefined
   return {
     name: tool.function.name,
-    arguments: JSON.stringify(sampleValue(tool.function.parameters ?? { type: 'object' })),
+    arguments: JSON.stringify(sampleValue(tool.function.parameters ?? { type: 'object' }, question)),
   }
 }
 

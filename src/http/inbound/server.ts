@@ -46,6 +46,12 @@ export interface Completed {
   readonly facts: Readonly<Record<string, unknown>>
 }
 
+/** The name above the reference, in place of the library's. */
+const LOGO = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="40"><text x="0" y="29" fill="#fff" font-size="26" ' +
+    'font-weight="600" font-family="system-ui, sans-serif">Tollgate</text></svg>',
+)
+
 /** The listening HTTP server: its guards, its routes, and how it drains. */
 export class InboundServer {
   readonly #app: FastifyInstance
@@ -82,7 +88,13 @@ export class InboundServer {
         reply.headers({ 'x-request-id': id, 'request-id': id })
       })
       docs.register(swagger, { mode: 'static', specification: { document: options.document as never } })
-      docs.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, uiConfig: { tryItOutEnabled: true } })
+      docs.register(swaggerUi, {
+        routePrefix: '/docs',
+        staticCSP: true,
+        logo: { type: 'image/svg+xml', content: LOGO },
+        theme: { title: 'Tollgate API' },
+        uiConfig: { tryItOutEnabled: true },
+      })
     })
     for (const route of options.routes) this.#addRoute(route as unknown as Route<unknown>)
     this.#app.setNotFoundHandler((request, reply) => {
