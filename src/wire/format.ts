@@ -6,7 +6,7 @@ import type { Usage } from '#core/usage.ts'
 import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
 import type { Frame } from './sse/frame.ts'
 
-export type FormatName = 'chat-completions'
+export type FormatName = 'chat-completions' | 'messages' | 'responses' | 'generate-content'
 
 /**
  * A chat wire format: eight pure functions between its bytes' meaning and the neutral form, and a ninth seam for the
