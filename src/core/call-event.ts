@@ -1,4 +1,13 @@
-import type { ToolCallPart, UrlCitation } from './call.ts'
+import type {
+  AudioPart,
+  DocumentPart,
+  Extensions,
+  ImagePart,
+  OpaquePart,
+  ToolCallPart,
+  UrlCitation,
+  VideoPart,
+} from './call.ts'
 import type { Fault } from './fault.ts'
 import type { Finish, TokenLogprob } from './result.ts'
 import type { Usage } from './usage.ts'
@@ -13,7 +22,12 @@ import type { Usage } from './usage.ts'
  */
 export type CallEvent =
   | { readonly type: 'response-start'; readonly id: string; readonly model: string; readonly createdAt: number }
-  | ({ readonly type: 'part-start'; readonly choice: number; readonly part: number } & PartOpening)
+  | ({
+      readonly type: 'part-start'
+      readonly choice: number
+      readonly part: number
+      readonly extensions?: Extensions | undefined
+    } & PartOpening)
   | {
       readonly type: 'part-delta'
       readonly choice: number
@@ -27,14 +41,20 @@ export type CallEvent =
       readonly choice: number
       readonly part: number
       readonly citations?: readonly UrlCitation[] | undefined
+      /** A reasoning part's seals, as in `ReasoningPart`. */
       readonly signature?: string | undefined
+      readonly encrypted?: string | undefined
+      readonly extensions?: Extensions | undefined
     }
   | { readonly type: 'choice-end'; readonly choice: number; readonly finish: Finish }
   | { readonly type: 'usage'; readonly usage: Usage }
-  | { readonly type: 'response-end' }
+  | { readonly type: 'response-end'; readonly extensions?: Extensions | undefined }
   | { readonly type: 'error'; readonly fault: Fault }
 
 /** What a part is, known when it begins. */
 export type PartOpening =
-  | { readonly kind: 'text' | 'reasoning' | 'refusal' | 'audio' }
+  | { readonly kind: 'text' | 'reasoning' | 'refusal' }
+  | { readonly kind: 'audio'; readonly mediaType?: string | undefined; readonly format?: string | undefined }
+  /** Comes at once: no deltas follow. */
+  | { readonly kind: 'whole'; readonly value: ImagePart | AudioPart | VideoPart | DocumentPart | OpaquePart }
   | ({ readonly kind: 'tool-call' } & Pick<ToolCallPart, 'id' | 'name'> & { readonly toolKind: ToolCallPart['kind'] })

@@ -39,7 +39,7 @@ export interface Call {
   readonly extensions: Extensions
 }
 
-/** Fields of one format that have no neutral meaning, by format name. */
+/** Fields of one format that have no neutral meaning, by format name: of a whole call or answer, or of one part. */
 export type Extensions = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
@@ -63,27 +63,34 @@ export type Part =
   | ToolResultPart
   | OpaquePart
 
-export interface TextPart {
+/** What only one format knows about a part or a tool, by format name: it comes back out for the same format. */
+export interface Extended {
+  readonly extensions?: Extensions | undefined
+}
+
+export interface TextPart extends Extended {
   readonly type: 'text'
   readonly text: string
   readonly citations?: readonly UrlCitation[] | undefined
   readonly cache?: CacheBreakpoint | undefined
+  /** A vendor's seal on what was said, as on {@link ReasoningPart}. */
+  readonly signature?: string | undefined
 }
 
 /** The model declined, in its own words. */
-export interface RefusalPart {
+export interface RefusalPart extends Extended {
   readonly type: 'refusal'
   readonly text: string
 }
 
-export interface ImagePart {
+export interface ImagePart extends Extended {
   readonly type: 'image'
   readonly source: Source
   readonly detail?: string | undefined
   readonly cache?: CacheBreakpoint | undefined
 }
 
-export interface AudioPart {
+export interface AudioPart extends Extended {
   readonly type: 'audio'
   readonly source: Source
   /** Codec as chat-completions names it: `wav`, `mp3`. */
@@ -91,12 +98,12 @@ export interface AudioPart {
   readonly transcript?: string | undefined
 }
 
-export interface VideoPart {
+export interface VideoPart extends Extended {
   readonly type: 'video'
   readonly source: Source
 }
 
-export interface DocumentPart {
+export interface DocumentPart extends Extended {
   readonly type: 'document'
   readonly source: Source
   readonly filename?: string | undefined
@@ -104,14 +111,14 @@ export interface DocumentPart {
 }
 
 /** What the model thought aloud. `signature` and `encrypted` are the vendor's seals: echoed unchanged or not at all. */
-export interface ReasoningPart {
+export interface ReasoningPart extends Extended {
   readonly type: 'reasoning'
   readonly text: string
   readonly signature?: string | undefined
   readonly encrypted?: string | undefined
 }
 
-export interface ToolCallPart {
+export interface ToolCallPart extends Extended {
   readonly type: 'tool-call'
   readonly id: string
   readonly name: string
@@ -119,14 +126,16 @@ export interface ToolCallPart {
   readonly arguments: string
   readonly kind: 'function' | 'custom'
   readonly signature?: string | undefined
+  readonly cache?: CacheBreakpoint | undefined
 }
 
-export interface ToolResultPart {
+export interface ToolResultPart extends Extended {
   readonly type: 'tool-result'
   readonly callId: string
   readonly parts: readonly Part[]
   readonly name?: string | undefined
   readonly isError?: boolean | undefined
+  readonly cache?: CacheBreakpoint | undefined
 }
 
 /** A part that only `format` understands, verbatim. */
@@ -136,11 +145,11 @@ export interface OpaquePart {
   readonly value: unknown
 }
 
-/** Where the bytes of a medium are. */
+/** Where the bytes of a medium are; what is not inline tells its media type only where the caller did. */
 export type Source =
-  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'url'; readonly url: string; readonly mediaType?: string | undefined }
   | { readonly kind: 'base64'; readonly mediaType: string | undefined; readonly data: string }
-  | { readonly kind: 'file'; readonly id: string }
+  | { readonly kind: 'file'; readonly id: string; readonly mediaType?: string | undefined }
 
 export interface UrlCitation {
   readonly url: string
@@ -155,14 +164,15 @@ export interface CacheBreakpoint {
 }
 
 export type Tool =
-  | {
+  | (Extended & {
       readonly kind: 'function'
       readonly name: string
       readonly description?: string | undefined
       /** A JSON schema; `undefined` is a function without arguments. */
       readonly parameters?: unknown
       readonly strict?: boolean | undefined
-    }
+      readonly cache?: CacheBreakpoint | undefined
+    })
   | { readonly kind: 'opaque'; readonly format: string; readonly value: unknown }
 
 export type ToolChoice =
@@ -184,4 +194,6 @@ export interface ReasoningControl {
   /** `none minimal low medium high xhigh max`; which of them work is the model's affair. */
   readonly effort?: string | undefined
   readonly budgetTokens?: number | undefined
+  /** The caller wants to read what the model thought. */
+  readonly isShown?: boolean | undefined
 }

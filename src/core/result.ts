@@ -25,6 +25,8 @@ export interface Choice {
 export interface Finish {
   readonly reason: FinishReason
   readonly raw: string | undefined
+  /** The sequence that stopped the model, where the provider says which it was. */
+  readonly stopSequence?: string | undefined
 }
 
 export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 'refusal' | 'pause' | 'error' | 'other'

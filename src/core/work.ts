@@ -12,6 +12,8 @@ export interface Work {
   readonly scene: Scene
   /** Which of a provider's endpoints serves it. */
   readonly operation: Operation
+  /** What the client speaks; an endpoint that speaks it too is preferred, because nothing is translated there. */
+  readonly format: string
   /** The public model id that the client asked for. */
   readonly model: string
   readonly isStream: boolean
@@ -38,12 +40,26 @@ export interface Target {
   readonly quirks: Quirks
   /** Shown to the client as `_routing` when the operator wants that. */
   readonly routing: RoutingInfo | undefined
+  /** What the model can take and say, for fields that the upstream's format wants and the client's does not. */
+  readonly limits?: ModelLimits | undefined
 }
 
 /** Where upstreams that claim a format differ from it. Absent means: as the format says. */
 export interface Quirks {
   /** `false`: the upstream refuses `stream_options`, so a stream brings no usage of its own. */
   readonly streamOptions?: boolean | undefined
+  /** `true`: the upstream takes how much to reason as a budget of tokens and knows no effort. */
+  readonly reasoningBudget?: boolean | undefined
+  /** `false`: the upstream refuses `temperature`, `top_p` and `top_k`. */
+  readonly sampling?: boolean | undefined
+  /** `false`: the upstream refuses an `id` on function calls and their results. */
+  readonly functionIds?: boolean | undefined
+  /** `false`: the upstream's models take a number of thinking tokens, and no level. */
+  readonly thinkingLevels?: boolean | undefined
+  /** `false`: the upstream refuses the placeholder that stands for the signature of a foreign function call. */
+  readonly placeholderSignatures?: boolean | undefined
+  /** `false`: the upstream knows schemas only as the subset of OpenAPI that was there before JSON schema. */
+  readonly jsonSchemas?: boolean | undefined
 }
 
 /** The public `_routing` object (spec, "What the service does"). */
@@ -62,6 +78,10 @@ export interface RoutingInfo {
 export interface Exchange {
   /** The request body. */
   readonly body: Uint8Array
+  /** Request headers that belong to the format, beside those of the provider. */
+  readonly headers: Readonly<Record<string, string>>
+  /** What of the request the upstream could not be told, a sentence each; the client hears of it in a header. */
+  readonly warnings: readonly string[]
   /** A whole answer, ready for the client. @throws Fault when a success status carries an error or nonsense */
   decodeAnswer(bytes: Buffer): Answer
   /** What an error status of the upstream means to our client. */

@@ -1,6 +1,16 @@
 import type { Exchange, Target, Work } from '#core/work.ts'
 import type { RequestFacts, WireFormat } from './format.ts'
+import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
+import { translate } from './translate.ts'
+
+/** A client's request beyond its body. */
+export interface ChatRequestContext {
+  /** What stands in the URL, for formats that put the model there; read like members of the body. */
+  readonly given?: Readonly<Record<string, unknown>>
+  /** Headers for an upstream of the same format: versions and trials of its API. */
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 /**
  * A client's chat request as the relay takes it.
@@ -8,23 +18,41 @@ import { parseJsonObject, tryParse } from './json/parse.ts'
  * @param format what the client speaks
  * @throws Fault `invalid_request` naming the field
  */
-export function chatWork(format: WireFormat, bytes: Buffer): Work {
-  const facts = format.passThrough.readRequest(parseJsonObject(bytes))
+export function chatWork(format: WireFormat, bytes: Buffer, { given, headers = {} }: ChatRequestContext = {}): Work {
+  const parsed = parseJsonObject(bytes)
+  const body = given ? { ...parsed, ...given } : parsed
+  const facts = format.passThrough.readRequest(body)
   return {
     scene: 'chat',
     operation: 'chat',
+    format: format.name,
     model: facts.model,
     isStream: facts.isStream,
     estimate: facts.estimate,
-    encode: target => passThrough(format, bytes, facts, target),
+    encode: target => {
+      if (target.format === format.name) return { ...passThrough(format, bytes, facts, target), headers }
+      return translate(format, upstreamFormat(target), format.decodeRequest(body), target)
+    },
   }
 }
 
+function upstreamFormat({ format }: Target): WireFormat {
+  const known = CHAT_FORMATS.get(format)
+  if (!known) throw new Error(`an endpoint speaks "${format}", which is no chat format`)
+  return known
+}
+
 /** The upstream speaks the client's format: nothing is translated, a few bytes are edited. */
-function passThrough(format: WireFormat, bytes: Buffer, facts: RequestFacts, target: Target): Exchange {
+function passThrough(
+  format: WireFormat,
+  bytes: Buffer,
+  facts: RequestFacts,
+  target: Target,
+): Omit<Exchange, 'headers'> {
   const { editRequest, editAnswer, editStream } = format.passThrough
   return {
     body: editRequest(bytes, facts, target),
+    warnings: [],
     decodeAnswer: answer => editAnswer(answer, target),
     decodeFault: (status, error) => format.decodeFault(status, tryParse(error)),
     openStream: () => editStream(facts, target),

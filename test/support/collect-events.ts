@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Part, UrlCitation } from '#core/call.ts'
+import type { Extensions, Part } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Choice, Finish, TokenLogprob } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
@@ -14,6 +14,8 @@ export interface Collected {
   /** By index. */
   readonly choices: readonly Choice[]
   readonly usage: Usage | undefined
+  /** Only of a stream that ended with some. */
+  readonly extensions?: Extensions
 }
 
 interface ChoiceState {
@@ -27,7 +29,8 @@ interface ChoiceState {
 export function collectEvents(events: readonly CallEvent[]): Collected {
   const [start, ...rest] = events
   assert.ok(start?.type === 'response-start', 'a response begins with response-start')
-  assert.equal(rest.at(-1)?.type, 'response-end', 'it ends with response-end')
+  const end = rest.at(-1)
+  assert.ok(end?.type === 'response-end', 'it ends with response-end')
   const choices = new Map<number, ChoiceState>()
   let usage: Usage | undefined
   for (const event of rest.slice(0, -1)) {
@@ -42,7 +45,7 @@ export function collectEvents(events: readonly CallEvent[]): Collected {
   }
   const { id, model, createdAt } = start
   const collected = [...choices].toSorted(([a], [b]) => a - b).map(([index, choice]) => toChoice(index, choice))
-  return { id, model, createdAt, choices: collected, usage }
+  return { id, model, createdAt, choices: collected, usage, ...(end.extensions && { extensions: end.extensions }) }
 }
 
 function toChoice(index: number, { parts, logprobs, finish }: ChoiceState): Choice {
@@ -72,18 +75,32 @@ function collectChoice(
     choice.logprobs.push(...(event.logprobs ?? []))
     return
   }
-  choice.parts.push(toPart(choice.open.start, choice.open.text, event.citations))
+  choice.parts.push(toPart(choice.open.start, choice.open.text, event))
   choice.open = undefined
 }
 
-function toPart(start: EventOf<'part-start'>, text: string, citations: readonly UrlCitation[] | undefined): Part {
+function toPart(start: EventOf<'part-start'>, text: string, end: EventOf<'part-end'>): Part {
+  const { citations, signature, encrypted } = end
+  const ofFormat = { ...start.extensions, ...end.extensions }
+  const extended = Object.keys(ofFormat).length > 0 && { extensions: ofFormat }
   switch (start.kind) {
-    case 'tool-call':
-      return { type: 'tool-call', kind: start.toolKind, id: start.id, name: start.name, arguments: text }
+    case 'tool-call': {
+      const { toolKind: kind, id, name } = start
+      return { type: 'tool-call', kind, id, name, arguments: text, ...(signature && { signature }), ...extended }
+    }
     case 'audio':
-      return { type: 'audio', source: { kind: 'base64', mediaType: undefined, data: text } }
+      return {
+        type: 'audio',
+        source: { kind: 'base64', mediaType: start.mediaType, data: text },
+        ...(start.format !== undefined && { format: start.format }),
+      }
     case 'text':
-      return { type: 'text', text, ...(citations && { citations }) }
+      return { type: 'text', text, ...(citations && { citations }), ...(signature && { signature }), ...extended }
+    case 'whole':
+      assert.equal(text, '', 'a whole part has no deltas')
+      return start.value
+    case 'reasoning':
+      return { type: 'reasoning', text, ...(signature && { signature }), ...(encrypted && { encrypted }) }
     default:
       return { type: start.kind, text }
   }

@@ -1,6 +1,8 @@
 import type { Call, Message, OutputFormat, Part, Role, Source, Tool, ToolCallPart, ToolChoice } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import { type Validator, validator } from '#core/validate.ts'
+import { decodeUrl } from '../data-url.ts'
+import { objectField as object, textField as text } from '../json/fields.ts'
 import { isObject } from '../json/parse.ts'
 import { ChatCompletionsRequest, type ChatMessage, type ChatTool } from './schema.ts'
 
@@ -165,27 +167,6 @@ const PARTS: Readonly<Record<string, (part: WirePart, path: string) => Part>> = 
     return { type: 'document', source, ...(typeof file.filename === 'string' && { filename: file.filename }) }
   },
 })
-
-const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*;base64,/
-
-/** A `data:` URL with base64 becomes its bytes' text, any other URL stays one. */
-function decodeUrl(url: string): Source {
-  const match = DATA_URL.exec(url)
-  if (!match) return { kind: 'url', url }
-  return { kind: 'base64', mediaType: match[1] || undefined, data: url.slice(match[0].length) }
-}
-
-function text(owner: WirePart, field: string, path: string): string {
-  const value = owner[field]
-  if (typeof value === 'string') return value
-  throw new Fault('invalid_request', `\`${path}.${field}\` must be a string.`, { param: `${path}.${field}` })
-}
-
-function object(owner: WirePart, field: string, path: string): WirePart {
-  const value = owner[field]
-  if (isObject(value)) return value
-  throw new Fault('invalid_request', `\`${path}.${field}\` must be an object.`, { param: `${path}.${field}` })
-}
 
 /** `functions` is what `tools` was called before tools existed. */
 function decodeTools(body: ChatCompletionsRequest): readonly Tool[] | undefined {

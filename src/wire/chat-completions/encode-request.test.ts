@@ -99,18 +99,46 @@ describe('encodeRequest', () => {
     ])
   })
 
+  it('says so when it leaves out what another format knows about a part or a tool', () => {
+    const extensions = { responses: { phase: 'commentary' } }
+    const { warnings } = encode({
+      tools: [{ kind: 'function', name: 'f', extensions: { responses: { defer_loading: true } } }],
+      messages: [
+        { role: 'assistant', parts: [{ type: 'text', text: 'Hi', extensions }] },
+        {
+          role: 'tool',
+          parts: [
+            {
+              type: 'tool-result',
+              callId: 'c',
+              parts: [{ type: 'text', text: 'x', extensions: { responses: { x: 1 }, 'chat-completions': { y: 1 } } }],
+            },
+          ],
+        },
+      ],
+    })
+    assert.deepEqual(warnings, [
+      'defer_loading has no equivalent in chat-completions',
+      'phase has no equivalent in chat-completions',
+      'x has no equivalent in chat-completions',
+    ])
+  })
+
   it('leaves out what the format cannot say, and says so', () => {
     const image: Part = { type: 'image', source: { kind: 'file', id: 'f' } }
     const foreign: Part = { type: 'opaque', format: 'messages', value: { type: 'redacted_thinking' } }
     const { body, warnings } = encode({
       topK: 40,
-      reasoning: { effort: 'high', budgetTokens: 1024 },
+      reasoning: { effort: 'high', budgetTokens: 1024, isShown: true },
       tools: [
         { kind: 'opaque', format: 'messages', value: { type: 'computer' } },
         { kind: 'function', name: 'f' },
       ],
       messages: [
-        { role: 'user', parts: [{ type: 'text', text: 'Hi' }, image, image, foreign] },
+        {
+          role: 'user',
+          parts: [{ type: 'text', text: 'Hi', extensions: { messages: { x_part: 1 } } }, image, image, foreign],
+        },
         {
           role: 'tool',
           parts: [
@@ -139,8 +167,10 @@ describe('encodeRequest', () => {
       "a tool result's image has no equivalent in chat-completions",
       'container has no equivalent in chat-completions',
       'image_url cannot name a file id in chat-completions',
+      'showing reasoning has no equivalent in chat-completions',
       'the error flag of a tool result has no equivalent in chat-completions',
       'top_k has no equivalent in chat-completions',
+      'x_part has no equivalent in chat-completions',
     ])
   })
 })

@@ -10,6 +10,7 @@ import type {
   ToolResultPart,
 } from '#core/call.ts'
 import type { Target } from '#core/work.ts'
+import { encodeUrl } from '../data-url.ts'
 import type { EncodedRequest } from '../format.ts'
 
 const FORMAT = 'chat-completions'
@@ -23,7 +24,10 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
   const warn: Warn = sentence => warnings.add(sentence)
   if (call.topK !== undefined) warn('top_k has no equivalent in chat-completions')
   if (call.reasoning?.budgetTokens !== undefined) warn('a reasoning budget has no equivalent in chat-completions')
-  warnOfForeignFields(call.extensions, warn)
+  if (call.reasoning?.isShown) warn('showing reasoning has no equivalent in chat-completions')
+  for (const owner of [call, ...(call.tools ?? []), ...allParts(call)]) {
+    if ('extensions' in owner && owner.extensions) warnOfForeignFields(owner.extensions, warn)
+  }
   const body = withoutUndefined({
     ...call.extensions[FORMAT],
     model: target.upstreamModel,
@@ -55,6 +59,11 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     stream_options: call.isStream && target.quirks.streamOptions !== false ? { include_usage: true } : undefined,
   })
   return { body, warnings: [...warnings] }
+}
+
+function allParts(call: Call): Part[] {
+  const parts = call.messages.flatMap(message => message.parts)
+  return [...parts, ...parts.flatMap(part => (part.type === 'tool-result' ? part.parts : []))]
 }
 
 function warnOfForeignFields(extensions: Call['extensions'], warn: Warn): void {
@@ -151,10 +160,6 @@ function encodeUrlPart(type: string, source: Source, extra: Json, warn: Warn): J
     return []
   }
   return [{ type, [type]: { url: encodeUrl(source), ...extra } }]
-}
-
-function encodeUrl(source: Exclude<Source, { kind: 'file' }>): string {
-  return source.kind === 'url' ? source.url : `data:${source.mediaType ?? ''};base64,${source.data}`
 }
 
 function encodeFile(source: Source, filename: string | undefined): Json {

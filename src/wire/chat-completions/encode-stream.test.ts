@@ -114,6 +114,17 @@ describe('encodeStream', () => {
     assert.deepEqual(deltas, [{ role: 'assistant', content: '' }, { role: 'assistant', content: '' }, {}])
   })
 
+  it('passes over parts that its deltas have no field for', () => {
+    const value = { type: 'image', source: { kind: 'url', url: 'https://example.com/a.png' } } as const
+    assert.deepEqual(
+      deltasOf([
+        { type: 'part-start', choice: 0, part: 0, kind: 'whole', value },
+        { type: 'part-end', choice: 0, part: 0 },
+      ]),
+      [{ role: 'assistant', content: '' }],
+    )
+  })
+
   it('tells of an error in the error object of the family, and of no end', () => {
     const fault = new Fault('upstream_error', 'The model provider broke off.')
     const data = encode([START, { type: 'error', fault }])

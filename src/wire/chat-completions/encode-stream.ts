@@ -62,6 +62,8 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
 function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   const frames = introduce(state, event.choice)
   const choice = choiceOf(state, event.choice)
+  // Images and what other formats know alone have no field in a delta.
+  if (event.kind === 'whole') return frames
   if (event.kind !== 'tool-call') {
     choice.delta = DELTAS[event.kind]
     return frames

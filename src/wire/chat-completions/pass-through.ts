@@ -7,7 +7,7 @@ import { MemberSetter } from '../json/member-setter.ts'
 import { findMember } from '../json/members.ts'
 import { isObject, tryParse } from '../json/parse.ts'
 import { decodeFault, encodeFault } from '../openai-fault.ts'
-import { type EventEditor, SseEditor } from '../sse/editor.ts'
+import { type EventEditor, SseEditor, type Verdict } from '../sse/editor.ts'
 import { encodeFrame } from '../sse/frame.ts'
 import { validateRequest } from './decode-request.ts'
 import { estimate } from './estimate.ts'
@@ -94,7 +94,7 @@ class ChunkEditor implements EventEditor {
     return this.#hasFinished && this.#open.size === 0
   }
 
-  readEvent(chunk: Json): Fault | 'drop' | 'keep' {
+  readEvent(chunk: Json): Fault | Verdict {
     if (isObject(chunk.error)) return decodeFault(200, chunk)
     const choices: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : []
     for (const choice of choices) {

@@ -37,6 +37,7 @@ export function embeddingsWork(bytes: Buffer): Work {
   return {
     scene: 'embedding',
     operation: 'embeddings',
+    format: 'embeddings',
     model: request.model,
     isStream: false,
     estimate: limits => estimate(request, limits),
@@ -48,6 +49,8 @@ function encode(bytes: Buffer, request: EmbeddingsRequest, target: Target): Exch
   const isSame = request.model === target.upstreamModel
   return {
     body: isSame ? bytes : applyEdits(bytes, [setMember(bytes, 'model', JSON.stringify(target.upstreamModel))]),
+    headers: {},
+    warnings: [],
     decodeAnswer: answer => decodeAnswer(answer, request, target),
     decodeFault: (status, error) => decodeFault(status, tryParse(error)),
     openStream: () => {

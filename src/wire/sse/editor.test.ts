@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Fault } from '#core/fault.ts'
 import { cutBytes, cutPlaces } from '../../../test/support/cut.ts'
 import { applyEdits, setMember } from '../json/edit.ts'
-import { type EventEditor, SseEditor } from './editor.ts'
+import { type EventEditor, SseEditor, type Verdict } from './editor.ts'
 
 /** A format that renames `x` to 0, keeps `secret` events to itself and takes `bad` ones for errors. */
 class PlainEditor implements EventEditor {
@@ -13,9 +13,10 @@ class PlainEditor implements EventEditor {
   readonly isFinished = false
   outputBytes = 0
 
-  readEvent(event: Readonly<Record<string, unknown>>): Fault | 'drop' | 'keep' {
+  readEvent(event: Readonly<Record<string, unknown>>): Fault | Verdict {
     this.outputBytes += 1
     if ('bad' in event) return new Fault('upstream_error', 'It is bad.')
+    if ('last' in event) return 'end'
     return 'secret' in event ? 'drop' : 'keep'
   }
 
@@ -88,6 +89,15 @@ describe('SseEditor', () => {
   it('holds the end marker back until finish, and reads nothing after it', () => {
     const { output, last, hasEnded } = edit('data: {"a":1}\n\ndata: END\n\ndata: {"late":1}\n\n')
     assert.deepEqual([output, last, hasEnded], ['data: {"a":1}\n\n', 'data: END\n\n', true])
+  })
+
+  it('holds back the event that a format ends its streams with, under its name', () => {
+    const end = edit('data: {"a":1}\n\nevent: stop\r\ndata: {"last": 1,"x":1}\r\n\r\ndata: {"late":1}\n\n')
+    assert.deepEqual(
+      [end.output, end.last, end.hasEnded],
+      ['data: {"a":1}\n\n', 'event: stop\r\ndata: {"last": 1,"x":0}\r\n\r\n', true],
+    )
+    assert.equal(edit('event: stop\nid: 7\ndata: {"last":1}\n\n').last, 'event: stop\ndata: {"last":1}\n\n')
   })
 
   it('ends a good stream by itself when the upstream sent no end marker', () => {

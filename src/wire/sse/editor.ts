@@ -11,6 +11,8 @@ const FRAME_BYTES_MAX = 16 * 1024 * 1024
 /** Goes on in place of an event without content, which some hosts send to keep a connection alive. */
 const KEEP_ALIVE = Buffer.from(':\n\n')
 
+export type Verdict = 'drop' | 'keep' | 'end'
+
 /** What a format knows about its events when the client speaks the same format as the upstream. */
 export interface EventEditor {
   /** Data of the event that ends a stream, where the format has one. */
@@ -18,8 +20,8 @@ export interface EventEditor {
   readonly usage: Usage | undefined
   readonly outputBytes: number
   readonly isFinished: boolean
-  /** Takes note of an event. `drop` keeps it from the client; a fault ends the stream. */
-  readEvent(event: Readonly<Record<string, unknown>>): Fault | 'drop' | 'keep'
+  /** Takes note of an event. `drop` keeps it from the client, `end` is a good stream's last; a fault ends the stream. */
+  readEvent(event: Readonly<Record<string, unknown>>): Fault | Verdict
   /** The frame as it goes on to the client; the event's JSON lies in it from `start` to `end`. */
   editFrame(event: Readonly<Record<string, unknown>>, frame: Buffer, start: number, end: number): Buffer
   /** The frames that end a good stream when the upstream sent none. */
@@ -93,10 +95,9 @@ export class SseEditor implements StreamCodec {
     const { event, data } = decodeFrame(frame)
     // Comments and keep-alives are passed on: they keep the client's connection alive as well.
     if (data === undefined) return frame
-    const joined = encodeFrame({ event: undefined, data: data.replaceAll('\n', ' ') })
-    const edited = this.#editData(joined, 'data: '.length, joined.length - 2)
-    if (!edited || edited === KEEP_ALIVE || event === undefined) return edited
-    return Buffer.concat([Buffer.from(`event: ${event}\n`), edited])
+    const joined = encodeFrame({ event, data: data.replaceAll('\n', ' ') })
+    const prefixBytes = event === undefined ? 0 : Buffer.byteLength(`event: ${event}\n`)
+    return this.#editData(joined, prefixBytes + 'data: '.length, joined.length - 2)
   }
 
   #editData(frame: Buffer, start: number, end: number): Buffer | undefined {
@@ -116,10 +117,13 @@ export class SseEditor implements StreamCodec {
     if (!isObject(event)) return frame
     const verdict = this.#editor.readEvent(event)
     if (verdict === 'drop') return undefined
-    if (verdict !== 'keep') {
+    if (verdict instanceof Fault) {
       this.#fault = verdict
       return undefined
     }
-    return this.#editor.editFrame(event, frame, start, end)
+    const edited = this.#editor.editFrame(event, frame, start, end)
+    if (verdict === 'keep') return edited
+    this.#endFrame = edited
+    return undefined
   }
 }

@@ -64,12 +64,22 @@ describe('singleDataSpan', () => {
     assert.equal(spanned('data: \n\n'), '')
   })
 
+  it('finds it behind the name of the event', () => {
+    for (const end of ['\n', '\r\n', '\r']) {
+      assert.equal(spanned(`event: ping${end}data: {"a":1}${end}${end}`), '{"a":1}')
+      assert.equal(spanned(`event:ping${end}data:{"a":1}${end}${end}`), '{"a":1}')
+    }
+  })
+
   it('leaves every other frame to be decoded line by line', () => {
     for (const text of [
       'data: a\ndata: b\n\n',
       'data: a\rdata: b\r\r',
       ': x\ndata: a\n\n',
-      'event: x\ndata: a\n\n',
+      'event: x\nid: 1\ndata: a\n\n',
+      'event: x\ndata: a\ndata: b\n\n',
+      'event: x\n\n',
+      'event: x',
       '\uFEFFdata: a\n\n',
       'datum: a\n\n',
       'data\n\n',

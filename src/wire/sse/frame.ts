@@ -30,6 +30,7 @@ export function encodeFrame({ event, data }: Frame): Buffer {
 }
 
 const DATA_PREFIX = Buffer.from('data:')
+const EVENT_PREFIX = Buffer.from('event:')
 const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
@@ -41,15 +42,28 @@ export interface DataSpan {
 }
 
 /**
- * Where the data lies in a frame that is exactly one `data` line, as nearly every frame of every provider is;
- * `undefined` for all others. This lets a value inside the data be edited in place.
+ * Where the data lies in a frame that is exactly one `data` line, with an `event` line before it or not, as nearly
+ * every frame of every provider is; `undefined` for all others. This lets a value inside the data be edited in place.
  */
 export function singleDataSpan(frame: Buffer): DataSpan | undefined {
-  if (frame.length < DATA_PREFIX.length || frame.compare(DATA_PREFIX, 0, 5, 0, 5) !== 0) return undefined
+  const from = startsWith(frame, EVENT_PREFIX, 0) ? nextLine(frame) : 0
+  if (!startsWith(frame, DATA_PREFIX, from)) return undefined
   let end = frame.length
   while (frame[end - 1] === LF || frame[end - 1] === CR) end -= 1
-  const lf = frame.indexOf(LF)
-  const cr = frame.indexOf(CR)
+  const lf = frame.indexOf(LF, from)
+  const cr = frame.indexOf(CR, from)
   if ((lf !== -1 && lf < end) || (cr !== -1 && cr < end)) return undefined
-  return { start: frame[5] === SPACE ? 6 : 5, end }
+  return { start: frame[from + 5] === SPACE ? from + 6 : from + 5, end }
+}
+
+function startsWith(frame: Buffer, prefix: Buffer, from: number): boolean {
+  const end = from + prefix.length
+  return frame.length >= end && frame.compare(prefix, 0, prefix.length, from, end) === 0
+}
+
+/** Where the second line begins. */
+function nextLine(frame: Buffer): number {
+  let at = 0
+  while (at < frame.length && frame[at] !== LF && frame[at] !== CR) at += 1
+  return frame[at] === CR && frame[at + 1] === LF ? at + 2 : at + 1
 }

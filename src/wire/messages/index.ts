@@ -1,0 +1,23 @@
+import type { WireFormat } from '../format.ts'
+import { decodeRequest } from './decode-request.ts'
+import { decodeResponse } from './decode-response.ts'
+import { decodeStream } from './decode-stream.ts'
+import { encodeRequest } from './encode-request.ts'
+import { encodeResponse } from './encode-response.ts'
+import { encodeStream } from './encode-stream.ts'
+import { decodeFault, encodeFault } from './fault.ts'
+import { passThrough } from './pass-through.ts'
+
+/** Anthropic's `POST /v1/messages`, and what other hosts speak in its image. */
+export const messages: WireFormat = Object.freeze({
+  name: 'messages',
+  decodeRequest,
+  encodeRequest,
+  decodeResponse,
+  encodeResponse,
+  decodeStream,
+  encodeStream,
+  decodeFault,
+  encodeFault,
+  passThrough,
+} as const)

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Part } from '#core/call.ts'
+import type { FinishReason, Result } from '#core/result.ts'
+import { anyResponsesResult } from '../../../test/support/arbitrary-responses.ts'
+import { decodeRequest } from './decode-request.ts'
+import { decodeResponse } from './decode-response.ts'
+import { encodeResponse } from './encode-response.ts'
+
+type Json = Record<string, unknown>
+
+function resultOf(parts: readonly Part[], reason: FinishReason = 'stop'): Result {
+  return {
+    id: 'resp_1',
+    model: 'upstream-model',
+    createdAt: 1_700_000_000,
+    choices: [{ index: 0, parts, finish: { reason, raw: undefined } }],
+    usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3 },
+    extensions: {},
+  }
+}
+
+function encode(result: Result): Json {
+  return encodeResponse(result, { publicModel: 'public-model', wantsStreamUsage: false })
+}
+
+function outputOf(...parts: Part[]): Json[] {
+  return encode(resultOf(parts)).output as Json[]
+}
+
+function overTheWire(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
+
+const HELLO: Part = { type: 'text', text: 'Hello' }
+
+describe('encodeResponse', () => {
+  it('is undone by decodeResponse for every answer that the format can carry', () => {
+    fc.assert(
+      fc.property(anyResponsesResult, result => {
+        const body = encodeResponse(result, { publicModel: result.model, wantsStreamUsage: false })
+        assert.deepEqual(overTheWire(decodeResponse(overTheWire(body))), overTheWire(result))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('writes a response under the model id that the client knows, with all that typed clients read', () => {
+    assert.deepEqual(encode(resultOf([HELLO])), {
+      id: 'resp_1',
+      object: 'response',
+      created_at: 1_700_000_000,
+      status: 'completed',
+      error: null,
+      incomplete_details: null,
+      model: 'public-model',
+      instructions: null,
+      metadata: {},
+      parallel_tool_calls: true,
+      temperature: null,
+      tool_choice: 'auto',
+      tools: [],
+      top_p: null,
+      output: [
+        {
+          id: 'msg_1_0',
+          type: 'message',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'Hello', annotations: [], logprobs: [] }],
+        },
+      ],
+      usage: {
+        input_tokens: 1,
+        input_tokens_details: { cached_tokens: 0 },
+        output_tokens: 2,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: 3,
+      },
+    })
+    assert.equal(encode({ ...resultOf([]), usage: undefined }).usage, null)
+    assert.deepEqual(encode({ ...resultOf([]), choices: [] }).output, [])
+  })
+
+  it('gives a call an item id beside the id under which its result will come', () => {
+    assert.deepEqual(
+      outputOf(
+        { type: 'reasoning', text: '', encrypted: 'sealed' },
+        { type: 'tool-call', kind: 'function', id: 'call_1', name: 'f', arguments: '{}' },
+        { type: 'tool-call', kind: 'custom', id: 'call_2', name: 'g', arguments: 'ls' },
+      ),
+      [
+        { id: 'rs_1_0', type: 'reasoning', summary: [], encrypted_content: 'sealed' },
+        { id: 'fc_1_1', type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}', status: 'completed' },
+        { id: 'ctc_1_2', type: 'custom_tool_call', call_id: 'call_2', name: 'g', input: 'ls', status: 'completed' },
+      ],
+    )
+  })
+
+  it('puts texts and refusals that follow each other into one message', () => {
+    const [message, second] = outputOf(HELLO, { type: 'refusal', text: 'No.' })
+    assert.deepEqual(
+      (message as { content: Json[] }).content.map(part => part.type),
+      ['output_text', 'refusal'],
+    )
+    assert.equal(second, undefined)
+  })
+
+  it('says in its status why an answer broke off', () => {
+    const ending = (reason: FinishReason) => {
+      const { status, incomplete_details, output } = encode(resultOf([HELLO], reason))
+      return [status, incomplete_details, (output as Json[])[0]?.status]
+    }
+    assert.deepEqual(ending('length'), ['incomplete', { reason: 'max_output_tokens' }, 'incomplete'])
+    assert.deepEqual(ending('refusal'), ['incomplete', { reason: 'content_filter' }, 'incomplete'])
+    assert.deepEqual(ending('tool-calls'), ['completed', null, 'completed'])
+    assert.equal(ending('error')[0], 'failed')
+  })
+
+  it("lets a client echo another vendor's seals, and takes them for no upstream's own", () => {
+    const parts: Part[] = [
+      { type: 'reasoning', text: 'Hm.', signature: 'signed by another' },
+      { type: 'tool-call', kind: 'function', id: 'call_1', name: 'f', arguments: '{}', signature: 'signed, too' },
+    ]
+    const input = overTheWire(outputOf(...parts))
+    assert.deepEqual(decodeRequest({ model: 'm', input }).messages, [{ role: 'assistant', parts }])
+  })
+
+  it('says what a spoken answer said', () => {
+    const [message] = outputOf({
+      type: 'audio',
+      source: { kind: 'base64', mediaType: undefined, data: 'AA==' },
+      transcript: 'Hello',
+    })
+    assert.equal((message as { content: Json[] }).content[0]?.text, 'Hello')
+  })
+})
