@@ -7,7 +7,7 @@ import { type ApiDeps, inferenceRoute } from './inference.ts'
 export function chatCompletions(deps: ApiDeps): AnyRoute {
   return inferenceRoute(deps, {
     path: '/v1/chat/completions',
-    work: body => chatWork(format, body),
+    work: ({ body }) => chatWork(format, body),
     encodeFault: format.encodeFault,
     docs: {
       tag: 'Chat',

@@ -5,7 +5,7 @@ import { type ApiDeps, inferenceRoute } from './inference.ts'
 export function embeddings(deps: ApiDeps): AnyRoute {
   return inferenceRoute(deps, {
     path: '/v1/embeddings',
-    work: embeddingsWork,
+    work: ({ body }) => embeddingsWork(body),
     docs: { tag: 'Embeddings', summary: 'Create embeddings', body: EmbeddingsRequest },
   })
 }

@@ -18,19 +18,22 @@ const BODY_BYTES_MAX = 20 * MEBIBYTE
 export interface InferenceEndpoint {
   readonly path: string
   /** The request as its family's `Work`. @throws Fault `invalid_request` naming the field */
-  readonly work: (body: Buffer) => Work
+  readonly work: (request: Inbound) => Work
+  /** Where the caller's key stands; `Authorization` or `x-api-key` unless given. */
+  readonly credential?: (request: Inbound) => string | undefined
   readonly encodeFault?: Route['encodeFault']
   readonly docs: Omit<RouteDocs, 'security' | 'errors'>
 }
 
 /** A route that runs one family's work through the relay for the caller of an API key. */
 export function inferenceRoute({ authenticator, relay }: ApiDeps, endpoint: InferenceEndpoint): AnyRoute {
+  const { credential = credentialOf } = endpoint
   return defineRoute<Principal>({
     method: 'POST',
     path: endpoint.path,
     bodyBytesMax: BODY_BYTES_MAX,
-    authorize: request => authenticator.inference(credentialOf(request)),
-    handle: (request, principal) => relay.run(toCall(request, principal, endpoint.work(request.body))),
+    authorize: request => authenticator.inference(credential(request)),
+    handle: (request, principal) => relay.run(toCall(request, principal, endpoint.work(request))),
     ...(endpoint.encodeFault && { encodeFault: endpoint.encodeFault }),
     docs: { ...endpoint.docs, security: 'api-key', errors: [400, 401, 402, 403, 413, 429, 502, 503, 504] },
   })

@@ -1,10 +1,20 @@
 import type { AnyRoute } from '#http/inbound/route.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
+import { generateContent } from './generate-content.ts'
 import type { ApiDeps } from './inference.ts'
+import { messages } from './messages.ts'
 import { type ModelsDeps, models } from './models.ts'
+import { responses } from './responses.ts'
 
 /** The data plane, whole. */
 export function apiRoutes(deps: ApiDeps & ModelsDeps): AnyRoute[] {
-  return [chatCompletions(deps), embeddings(deps), ...models(deps)]
+  return [
+    chatCompletions(deps),
+    messages(deps),
+    responses(deps),
+    ...generateContent(deps),
+    embeddings(deps),
+    ...models(deps),
+  ]
 }

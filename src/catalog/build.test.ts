@@ -31,9 +31,18 @@ describe('buildCatalog', () => {
       provider: 'openai',
       baseUrl: undefined,
       apiKeys: [],
+      formats: undefined,
       tier: 'official',
       timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 },
-      quirks: { streamOptions: undefined },
+      quirks: {
+        streamOptions: undefined,
+        reasoningBudget: undefined,
+        sampling: undefined,
+        functionIds: undefined,
+        thinkingLevels: undefined,
+        placeholderSignatures: undefined,
+        jsonSchemas: undefined,
+      },
     })
     const model = catalog.models.get('gpt-5')
     assert.deepEqual(
@@ -66,7 +75,16 @@ describe('buildCatalog', () => {
           api_key: ['a', 'b'],
           tier: 'verified',
           timeout: { connect: '500ms', first_byte: '5s', idle: '2m' },
-          quirks: { stream_options: false },
+          formats: ['responses'],
+          quirks: {
+            stream_options: false,
+            reasoning_budget: true,
+            sampling: false,
+            function_ids: false,
+            thinking_levels: false,
+            placeholder_signatures: false,
+            json_schemas: false,
+          },
         },
       ],
       [{ ...MODEL, logical_model: 'gpt', released: '2025-08-07', context_length: 400_000, vendor: 'openai' }],
@@ -74,7 +92,16 @@ describe('buildCatalog', () => {
     const channel = catalog.channels.get('main')
     assert.deepEqual(channel?.apiKeys, ['a', 'b'])
     assert.deepEqual(channel?.timeouts, { connectMs: 500, firstByteMs: 5_000, idleMs: 120_000 })
-    assert.deepEqual(channel?.quirks, { streamOptions: false })
+    assert.deepEqual(channel?.formats, ['responses'])
+    assert.deepEqual(channel?.quirks, {
+      streamOptions: false,
+      reasoningBudget: true,
+      sampling: false,
+      functionIds: false,
+      thinkingLevels: false,
+      placeholderSignatures: false,
+      jsonSchemas: false,
+    })
     assert.deepEqual(build([{ ...CHANNEL, api_key: 'a' }], []).catalog.channels.get('main')?.apiKeys, ['a'])
     const model = catalog.models.get('gpt-5')
     assert.deepEqual([model?.logicalModel, model?.createdAt], ['gpt', Date.UTC(2025, 7, 7) / 1000])

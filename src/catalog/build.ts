@@ -68,20 +68,29 @@ export function buildCatalog(
 }
 
 function fromChannelConfig(config: ChannelConfig): Channel {
-  const { timeout = {} } = config
+  const { timeout = {}, quirks = {} } = config
   return {
     id: config.id,
     name: config.name ?? config.id,
     provider: config.provider,
     baseUrl: config.base_url,
     apiKeys: config.api_key === undefined ? [] : [config.api_key].flat(),
+    formats: config.formats,
     tier: config.tier ?? 'official',
     timeouts: {
       connectMs: timeout.connect ? parseDurationMs(timeout.connect) : TIMEOUTS_DEFAULT.connectMs,
       firstByteMs: timeout.first_byte ? parseDurationMs(timeout.first_byte) : TIMEOUTS_DEFAULT.firstByteMs,
       idleMs: timeout.idle ? parseDurationMs(timeout.idle) : TIMEOUTS_DEFAULT.idleMs,
     },
-    quirks: { streamOptions: config.quirks?.stream_options },
+    quirks: {
+      streamOptions: quirks.stream_options,
+      reasoningBudget: quirks.reasoning_budget,
+      sampling: quirks.sampling,
+      functionIds: quirks.function_ids,
+      thinkingLevels: quirks.thinking_levels,
+      placeholderSignatures: quirks.placeholder_signatures,
+      jsonSchemas: quirks.json_schemas,
+    },
   }
 }
 

@@ -15,6 +15,8 @@ export interface Channel {
   readonly baseUrl: string | undefined
   /** Used in turn; empty for a host that asks for none. */
   readonly apiKeys: readonly string[]
+  /** Wire formats that its host speaks; `undefined`: what hosts of this provider usually speak. */
+  readonly formats: readonly string[] | undefined
   readonly tier: DeliveryTier
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number }
   readonly quirks: Quirks

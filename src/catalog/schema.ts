@@ -27,6 +27,9 @@ export const PriceConfig = Type.Object(
   closed,
 )
 
+/** Wire formats of upstream endpoints, by the names that `formats` takes. */
+const CHANNEL_FORMATS = ['chat-completions', 'responses', 'messages', 'generate-content', 'embeddings'] as const
+
 export const ChannelConfig = Type.Object(
   {
     id: Id,
@@ -36,6 +39,8 @@ export const ChannelConfig = Type.Object(
     api_key: Type.Optional(
       Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })]),
     ),
+    /** What of the provider's API the host speaks, where it is not the usual. */
+    formats: Type.Optional(Type.Array(Type.Enum(CHANNEL_FORMATS), { minItems: 1 })),
     tier: Type.Optional(Type.Enum(['official', 'verified'])),
     timeout: Type.Optional(
       Type.Object(
@@ -43,7 +48,20 @@ export const ChannelConfig = Type.Object(
         closed,
       ),
     ),
-    quirks: Type.Optional(Type.Object({ stream_options: Type.Optional(Type.Boolean()) }, closed)),
+    quirks: Type.Optional(
+      Type.Object(
+        {
+          stream_options: Type.Optional(Type.Boolean()),
+          reasoning_budget: Type.Optional(Type.Boolean()),
+          sampling: Type.Optional(Type.Boolean()),
+          function_ids: Type.Optional(Type.Boolean()),
+          thinking_levels: Type.Optional(Type.Boolean()),
+          placeholder_signatures: Type.Optional(Type.Boolean()),
+          json_schemas: Type.Optional(Type.Boolean()),
+        },
+        closed,
+      ),
+    ),
   },
   closed,
 )

@@ -9,11 +9,17 @@ export interface Provider {
   auth(apiKey: string | undefined): Record<string, string>
   /** A path that answers a GET at no cost and only to a valid key; for `tollgate doctor`. */
   readonly probePath: string
-  readonly operations: Readonly<Partial<Record<Operation, Endpoint>>>
+  /** Where each operation is served: the endpoint of first choice first. */
+  readonly operations: Readonly<Partial<Record<Operation, readonly Endpoint[]>>>
 }
 
 export interface Endpoint {
   /** Wire format spoken there. */
   readonly format: string
+  /** `{model}` stands for the upstream's model id, where the format names the model in its URL. */
   readonly path: string
+  /** Where streams are served, if not at `path`. */
+  readonly streamPath?: string
+  /** Hosts that imitate this provider lack it, so channels with an address of their own do without. */
+  readonly isRare?: true
 }

@@ -1,5 +1,9 @@
+import { anthropic } from './anthropic/index.ts'
+import { google } from './google/index.ts'
 import { openai } from './openai/index.ts'
 import type { Provider } from './provider.ts'
 
 /** Every provider by the name that a channel's `provider` gives. */
-export const PROVIDERS: ReadonlyMap<string, Provider> = new Map([openai].map(provider => [provider.name, provider]))
+export const PROVIDERS: ReadonlyMap<string, Provider> = new Map(
+  [openai, anthropic, google].map(provider => [provider.name, provider]),
+)

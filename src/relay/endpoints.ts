@@ -3,9 +3,10 @@ import type { Operation } from '#core/work.ts'
 import type { Endpoint, Provider } from '#providers/provider.ts'
 
 /** A provider's endpoint as one channel reaches it. */
-export interface ChannelEndpoint extends Endpoint {
-  readonly url: URL
+export interface ChannelEndpoint {
+  readonly format: string
   readonly provider: Provider
+  url(upstreamModel: string, isStream: boolean): URL
 }
 
 /**
@@ -14,19 +15,17 @@ export interface ChannelEndpoint extends Endpoint {
  */
 export class Endpoints {
   readonly #providers: ReadonlyMap<string, Provider>
-  readonly #byChannel = new WeakMap<Channel, Map<Operation, ChannelEndpoint | undefined>>()
+  readonly #byChannel = new WeakMap<Channel, Map<Operation, readonly ChannelEndpoint[]>>()
   readonly #turns = new WeakMap<Channel, number>()
 
   constructor(providers: ReadonlyMap<string, Provider>) {
     this.#providers = providers
   }
 
-  /** `undefined`: the channel's provider has no such endpoint. */
-  find(channel: Channel, operation: Operation): ChannelEndpoint | undefined {
-    const known = this.#byChannel.get(channel) ?? new Map<Operation, ChannelEndpoint | undefined>()
-    this.#byChannel.set(channel, known)
-    if (!known.has(operation)) known.set(operation, this.#resolve(channel, operation))
-    return known.get(operation)
+  /** The endpoint that speaks `format`, or else the provider's first; `undefined`: it has none for the operation. */
+  find(channel: Channel, operation: Operation, format: string): ChannelEndpoint | undefined {
+    const endpoints = this.#endpointsOf(channel, operation)
+    return endpoints.find(endpoint => endpoint.format === format) ?? endpoints[0]
   }
 
   /** The channel's keys in turn. */
@@ -38,11 +37,35 @@ export class Endpoints {
     return apiKeys[turn % apiKeys.length]
   }
 
-  #resolve(channel: Channel, operation: Operation): ChannelEndpoint | undefined {
-    const provider = this.#providers.get(channel.provider)
-    const endpoint = provider?.operations[operation]
-    if (!provider || !endpoint) return undefined
-    const base = (channel.baseUrl ?? provider.baseUrl).replace(/\/+$/, '')
-    return { ...endpoint, provider, url: new URL(base + endpoint.path) }
+  #endpointsOf(channel: Channel, operation: Operation): readonly ChannelEndpoint[] {
+    const byOperation = this.#byChannel.get(channel) ?? new Map<Operation, readonly ChannelEndpoint[]>()
+    this.#byChannel.set(channel, byOperation)
+    const endpoints = byOperation.get(operation) ?? this.#resolve(channel, operation)
+    byOperation.set(operation, endpoints)
+    return endpoints
   }
+
+  #resolve(channel: Channel, operation: Operation): readonly ChannelEndpoint[] {
+    const provider = this.#providers.get(channel.provider)
+    const endpoints = provider?.operations[operation]
+    if (!provider || !endpoints) return []
+    const base = (channel.baseUrl ?? provider.baseUrl).replace(/\/+$/, '')
+    return endpoints
+      .filter(endpoint => isSpoken(channel, endpoint))
+      .map(endpoint => ({ format: endpoint.format, provider, url: urlBuilder(base, endpoint) }))
+  }
+}
+
+function isSpoken({ formats, baseUrl }: Channel, { format, isRare }: Endpoint): boolean {
+  return formats ? formats.includes(format) : !isRare || baseUrl === undefined
+}
+
+/** Addresses that name no model are made once. */
+function urlBuilder(base: string, { path, streamPath = path }: Endpoint): ChannelEndpoint['url'] {
+  const [whole, stream] = [base + path, base + streamPath].map(text => {
+    const url = new URL(text)
+    if (!text.includes('{model}')) return () => url
+    return (model: string) => new URL(text.replace('{model}', encodeURIComponent(model)))
+  }) as [(model: string) => URL, (model: string) => URL]
+  return (upstreamModel, isStream) => (isStream ? stream : whole)(upstreamModel)
 }

@@ -7,6 +7,7 @@ import { Roster } from '#lib/roster.ts'
 import type { Charge } from '#metering/charge.ts'
 import type { Meter } from '#metering/meter.ts'
 import { planAttempts } from '#routing/plan.ts'
+import { answerHeaders } from './answer-headers.ts'
 import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import type { Failure } from './failure.ts'
@@ -45,7 +46,7 @@ export class Relay {
     const model = resolveModel(this.#deps.catalog(), work.model, principal.models)
     assertScene(model, call)
     this.#deps.meter.assertAccepting()
-    const plan = planAttempts(model, offer => this.#deps.endpoints.find(offer.channel, work.operation) !== undefined)
+    const plan = planAttempts(model, offer => this.#endpointOf(offer, call) !== undefined)
     Object.assign(facts, {
       model: model.id,
       scene: model.scene,
@@ -74,11 +75,12 @@ export class Relay {
 
   #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): AttemptInput {
     const { channel } = offer
-    const endpoint = this.#deps.endpoints.find(channel, call.work.operation) as ChannelEndpoint
+    const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
     const exchange = call.work.encode({
       format: endpoint.format,
       upstreamModel: offer.upstreamModel,
       publicModel: model.id,
+      limits: model.limits,
       quirks: channel.quirks,
       routing: this.#deps.showsRouting()
         ? {
@@ -97,17 +99,22 @@ export class Relay {
     }
   }
 
+  #endpointOf({ channel }: Offer, { work }: ClientCall): ChannelEndpoint | undefined {
+    return this.#deps.endpoints.find(channel, work.operation, work.format)
+  }
+
   #request(call: ClientCall, offer: Offer, endpoint: ChannelEndpoint, exchange: Exchange): AttemptInput['request'] {
     const { channel } = offer
     return {
       method: 'POST',
-      url: endpoint.url,
+      url: endpoint.url(offer.upstreamModel, call.work.isStream),
       headers: {
         'content-type': 'application/json',
         accept: call.work.isStream ? 'text/event-stream' : 'application/json',
         'accept-encoding': 'identity',
         'user-agent': 'tollgate',
         ...endpoint.provider.auth(this.#deps.endpoints.nextKey(channel)),
+        ...exchange.headers,
       },
       body: exchange.body,
       scope: channel.id,
@@ -124,7 +131,7 @@ export class Relay {
     if (outcome.kind === 'gone') return undefined
     const { answer } = outcome
     await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
-    call.sink.send(200, JSON_HEADERS, answer.body)
+    call.sink.send(200, answerHeaders(JSON_HEADERS, input.exchange), answer.body)
     noteOverhead(call, outcome.timing)
     return undefined
   }

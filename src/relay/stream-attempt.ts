@@ -4,6 +4,7 @@ import type { StreamCodec } from '#core/work.ts'
 import type { OutboundObserver, Outgoing, ResponseHeaders } from '#http/outbound/client.ts'
 import type { OutboundFailure } from '#http/outbound/failure.ts'
 import type { RosterMember } from '#lib/roster.ts'
+import { answerHeaders } from './answer-headers.ts'
 import { type AttemptInput, type AttemptTiming, startTiming } from './call.ts'
 import { ErrorBody } from './error-body.ts'
 import { type Failure, failureOfConnection, failureOfStatus, withRetryAfter } from './failure.ts'
@@ -111,7 +112,7 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
     const { sink, facts } = this.#input.call
     if (!this.#isCommitted) {
       this.#timing.firstOutputAtMs = performance.now()
-      sink.open(200, STREAM_HEADERS)
+      sink.open(200, answerHeaders(STREAM_HEADERS, this.#input.exchange))
       facts.is_stream = true
     }
     if (!sink.write(output)) this.#outgoing.pause()

@@ -644,7 +644,7 @@ describe('an answer', () => {
       ['GET', '/v1/chat/completions', 'POST'],
       ['DELETE', '/v1/embeddings', 'POST'],
       ['POST', '/v1/models', 'GET'],
-      ['PUT', '/v1/models/vendor/model', 'GET'],
+      ['PUT', '/v1/models/vendor/model', 'POST, GET'],
       ['PATCH', '/healthz', 'GET'],
       ['OPTIONS', '/v1/chat/completions', 'POST'],
       ['POST', `/v1/management/api-keys/${gateway.apiKeyId}/usage`, 'GET'],

@@ -126,7 +126,7 @@ describe('a start with a mistake', () => {
     [
       'an unknown provider',
       good.replace('provider: openai', 'provider: opnai'),
-      /there is no provider "opnai"; known: openai/,
+      /there is no provider "opnai"; known: .*openai/,
     ],
     [
       'a variable that is not set',
