@@ -41,7 +41,7 @@ interface Known {
 export class Authenticator {
   readonly #deps: AuthenticatorDeps
   /**
-   * By the credential's plain SHA-256: an eighth of the time of the hash under which it is stored, and as hard to turn
+   * By the credential's plain SHA-256: a ninth of the time of the hash under which it is stored, and as hard to turn
    * back, because a credential is random throughout.
    */
   readonly #known = new LRUCache<string, Known>({ max: CACHED_MAX })

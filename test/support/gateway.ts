@@ -79,7 +79,8 @@ export class Gateway {
       dataFolder,
       options.database === 'embedded' ? undefined : options.database,
     )
-    const [code] = (await once(child, 'exit')) as [number | null]
+    const [code] = (await once(child, 'close')) as [number | null]
+    if (options.dataFolder === undefined) await rm(dataFolder, { recursive: true, force: true })
     return { code, errors: errors.join('') }
   }
 
