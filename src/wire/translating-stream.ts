@@ -1,0 +1,123 @@
+import type { CallEvent } from '#core/call-event.ts'
+import { Fault } from '#core/fault.ts'
+import type { Usage } from '#core/usage.ts'
+import type { Observed, StreamCodec, Target } from '#core/work.ts'
+import type { EventAdapter } from './adaptation.ts'
+import { named } from './answer-name.ts'
+import type { FormatName, StreamDecoder, StreamEncoder } from './format.ts'
+import { decodeFrame, encodeFrame, type Frame } from './sse/frame.ts'
+import { FrameSplitter } from './sse/split.ts'
+
+/** A frame may carry a whole image in base64, but not a flood. */
+const FRAME_BYTES_MAX = 16 * 1024 * 1024
+
+interface TranslatingStreamOptions {
+  readonly decoder: StreamDecoder
+  readonly adapt: EventAdapter
+  readonly encoder: StreamEncoder
+  readonly client: FormatName
+  readonly routing: Target['routing']
+}
+
+/** Upstream frames in, client frames out, by way of neutral events. */
+export class TranslatingStream implements StreamCodec {
+  readonly #decoder: StreamDecoder
+  readonly #adapt: EventAdapter
+  readonly #encoder: StreamEncoder
+  readonly #client: FormatName
+  readonly #splitter = new FrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
+  #routing: Target['routing']
+  /** Choices that have begun and not ended. */
+  readonly #open = new Set<number>()
+  #hasFinished = false
+  #hasEnded = false
+  #fault: Fault | undefined
+  #usage: Usage | undefined
+  #outputBytes = 0
+
+  constructor({ decoder, adapt, encoder, client, routing }: TranslatingStreamOptions) {
+    this.#decoder = decoder
+    this.#adapt = adapt
+    this.#encoder = encoder
+    this.#client = client
+    this.#routing = routing
+  }
+
+  get fault(): Fault | undefined {
+    return this.#fault
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  get observed(): Observed {
+    const isFinished = this.#hasEnded || (this.#hasFinished && this.#open.size === 0)
+    return { usage: this.#usage, outputBytes: this.#outputBytes, isFinished }
+  }
+
+  push(chunk: Buffer): Uint8Array | undefined {
+    let frames: Buffer[]
+    try {
+      frames = this.#splitter.push(chunk)
+    } catch (cause) {
+      this.#fault = new Fault('upstream_error', 'The model provider sent an event that is too large.', { cause })
+      return undefined
+    }
+    return this.#pass(frames.flatMap(frame => this.#decoder.push(decodeFrame(frame))))
+  }
+
+  close(): Uint8Array | undefined {
+    const rest = this.#splitter.flush()
+    const events = rest ? this.#decoder.push(decodeFrame(Buffer.concat([rest, Buffer.from('\n\n')]))) : []
+    return this.#pass([...events, ...this.#decoder.end()])
+  }
+
+  finish(): Uint8Array {
+    return this.#encode({ type: 'response-end' }) ?? Buffer.alloc(0)
+  }
+
+  encodeFault(fault: Fault): Uint8Array {
+    return this.#encode({ type: 'error', fault }) ?? Buffer.alloc(0)
+  }
+
+  /** The end is held back: `finish` says it, once the answer is accounted for. */
+  #pass(events: readonly CallEvent[]): Uint8Array | undefined {
+    const output: Uint8Array[] = []
+    for (const event of events) {
+      if (this.#fault || this.#hasEnded) break
+      this.#note(event)
+      if (event.type === 'response-end' || event.type === 'error') break
+      const bytes = this.#encode(event)
+      if (bytes) output.push(bytes)
+    }
+    return output.length > 1 ? Buffer.concat(output) : output[0]
+  }
+
+  #note(event: CallEvent): void {
+    if (event.type === 'part-start') this.#open.add(event.choice)
+    else if (event.type === 'part-delta') this.#outputBytes += Buffer.byteLength(event.text)
+    else if (event.type === 'usage') this.#usage = event.usage
+    else if (event.type === 'response-end') this.#hasEnded = true
+    else if (event.type === 'error') this.#fault = event.fault
+    else if (event.type === 'choice-end') {
+      this.#open.delete(event.choice)
+      this.#hasFinished = true
+    }
+  }
+
+  #encode(event: CallEvent): Uint8Array | undefined {
+    const adapted = this.#adapt(event.type === 'response-start' ? named(event, this.#client) : event)
+    const frames = adapted.flatMap(each => this.#encoder.push(each))
+    if (frames.length === 0) return undefined
+    return Buffer.concat(frames.map(frame => encodeFrame(this.#withRouting(frame))))
+  }
+
+  /** The first event says which way the call went. */
+  #withRouting(frame: Frame): Frame {
+    if (!this.#routing || !frame.data?.endsWith('}')) return frame
+    const data = `${frame.data.slice(0, -1)},"_routing":${JSON.stringify(this.#routing)}}`
+    this.#routing = undefined
+    return { ...frame, data }
+  }
+}
