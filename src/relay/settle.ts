@@ -9,15 +9,15 @@ import { textTokens } from '#wire/token-estimate.ts'
 import type { AttemptInput } from './call.ts'
 
 /**
- * Records what a call used. The provider's report counts; where it made none, the input is estimated from the request
- * and the output from what came, and both are flagged.
+ * Records what a call used. The provider's report counts; what is missing of it, the input is estimated from the
+ * request and the output from what came, and the record is flagged.
  */
 export async function settle(
   { meter, input, model }: { meter: Meter; input: AttemptInput; model: Model },
   { observed, outcome }: { observed: Observed; outcome: Outcome },
 ): Promise<Charge> {
   const { call, offer } = input
-  const usage = observed.usage ?? estimated(input, model, observed)
+  const { usage, isEstimated } = completed(input, model, observed)
   const charge = await meter.record({
     requestId: call.requestId,
     organizationId: call.principal.organizationId,
@@ -27,7 +27,7 @@ export async function settle(
     offer,
     accessChannel: 'platform',
     usage,
-    isEstimated: observed.usage === undefined,
+    isEstimated,
     outcome,
   })
   Object.assign(call.facts, {
@@ -36,12 +36,27 @@ export async function settle(
     completion_tokens: usage.outputTokens,
     cached_tokens: usage.cacheReadTokens,
     cost_usd: formatUsd(charge.cost),
-    ...(observed.usage === undefined && { is_estimated: true }),
+    ...(isEstimated && { is_estimated: true }),
   })
   return charge
 }
 
-function estimated({ call }: AttemptInput, model: Model, observed: Observed): Usage {
-  const { inputTokens } = call.work.estimate(model.limits)
-  return { inputTokens, outputTokens: textTokens(observed.outputBytes) }
+/** A stream that is cut may have told what went in, and not what came out. */
+function completed(
+  { call }: AttemptInput,
+  model: Model,
+  { usage = {}, outputBytes }: Observed,
+): { usage: Usage; isEstimated: boolean } {
+  const { inputTokens, outputTokens } = usage
+  // An upstream that counts only one side, as some do for embeddings, has counted all that there is to count.
+  const isWhole = inputTokens !== undefined && (outputTokens !== undefined || outputBytes === 0)
+  if (isWhole) return { usage, isEstimated: false }
+  return {
+    usage: {
+      ...usage,
+      inputTokens: inputTokens ?? call.work.estimate(model.limits).inputTokens,
+      outputTokens: outputTokens ?? textTokens(outputBytes),
+    },
+    isEstimated: true,
+  }
 }

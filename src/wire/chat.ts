@@ -31,7 +31,8 @@ export function chatWork(format: WireFormat, bytes: Buffer, { given, headers = {
     estimate: facts.estimate,
     encode: target => {
       if (target.format === format.name) return { ...passThrough(format, bytes, facts, target), headers }
-      return translate(format, upstreamFormat(target), format.decodeRequest(body), target)
+      const call = format.decodeRequest(body)
+      return translate(format, upstreamFormat(target), { call, body, estimate: facts.estimate }, target)
     },
   }
 }

@@ -47,6 +47,10 @@ export interface AnswerContext {
   /** The model as the client knows it. */
   readonly publicModel: string
   readonly wantsStreamUsage: boolean
+  /** The client's request as it came, for formats whose answers repeat parts of it. */
+  readonly request?: Readonly<Record<string, unknown>> | undefined
+  /** What the request is thought to come to, for formats that tell before the upstream has counted. */
+  readonly inputTokensEstimate?: number | undefined
 }
 
 /** Fed every frame in order, then `end` once when the upstream closes. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { Call } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import { anyEvents, anyResult } from '../../test/support/arbitrary-answer.ts'
 import { collectEvents } from '../../test/support/collect-events.ts'
@@ -10,7 +11,7 @@ import { chatCompletions } from './chat-completions/index.ts'
 import { responses } from './responses/index.ts'
 import { decodeFrame, encodeFrame } from './sse/frame.ts'
 import { FrameSplitter } from './sse/split.ts'
-import { translate } from './translate.ts'
+import { type ClientRequest, translate } from './translate.ts'
 
 const CALL = chatCompletions.decodeRequest({
   model: 'public-model',
@@ -23,7 +24,11 @@ const CONTEXT = { publicModel: 'public-model', wantsStreamUsage: true }
 
 /** Chat-completions on both sides, by way of the neutral form all the same. */
 function exchange(fields: Parameters<typeof target>[0] = {}) {
-  return translate(chatCompletions, chatCompletions, CALL, target(fields))
+  return translate(chatCompletions, chatCompletions, asked(CALL), target(fields))
+}
+
+function asked(call: Call): ClientRequest {
+  return { call, body: {}, estimate: () => ({ inputTokens: 7 }) }
 }
 
 function framesOf(bytes: Uint8Array): ReturnType<typeof decodeFrame>[] {
@@ -52,7 +57,7 @@ describe('translate', () => {
 
   it('tells what the upstream could not be told', () => {
     const foreign = { ...CALL, topK: 5 }
-    assert.deepEqual(translate(chatCompletions, chatCompletions, foreign, target()).warnings, [
+    assert.deepEqual(translate(chatCompletions, chatCompletions, asked(foreign), target()).warnings, [
       'top_k has no equivalent in chat-completions',
     ])
   })
@@ -148,7 +153,7 @@ describe('translate', () => {
   it('refuses what points to something that only another host keeps', () => {
     const call = responses.decodeRequest({ model: 'm', input: 'And then?', previous_response_id: 'resp_1' })
     assert.throws(
-      () => translate(responses, chatCompletions, call, target()),
+      () => translate(responses, chatCompletions, asked(call), target()),
       (error: unknown) => error instanceof Fault && error.param === 'previous_response_id' && error.status === 400,
     )
   })

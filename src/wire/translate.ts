@@ -1,7 +1,7 @@
 import type { Call } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import type { Result } from '#core/result.ts'
-import type { Answer, Exchange, Target } from '#core/work.ts'
+import type { Answer, Exchange, Target, Work } from '#core/work.ts'
 import { type Adapt, adaptAll } from './adaptation.ts'
 import { named } from './answer-name.ts'
 import type { AnswerContext, FormatName, WireFormat } from './format.ts'
@@ -11,16 +11,35 @@ import { TranslatingStream } from './translating-stream.ts'
 /** In the order in which they meet a call. */
 const ADAPTATIONS: readonly Adapt[] = Object.freeze([])
 
+/** A client's request: read, and as it came. */
+export interface ClientRequest {
+  readonly call: Call
+  readonly body: Readonly<Record<string, unknown>>
+  readonly estimate: Work['estimate']
+}
+
+const NO_LIMITS = Object.freeze({ contextLength: undefined, maxOutputTokens: undefined })
+
 /**
  * Client and upstream speak different formats: everything goes through the neutral form.
  *
  * @throws Fault `unsupported_parameter` for what would change the meaning of the request if it were left out
  */
-export function translate(client: WireFormat, upstream: WireFormat, call: Call, target: Target): Exchange {
+export function translate(
+  client: WireFormat,
+  upstream: WireFormat,
+  { call, body: request, estimate }: ClientRequest,
+  target: Target,
+): Exchange {
   assertTranslatable(client, call)
   const adapted = adaptAll(ADAPTATIONS, call, { client: client.name, upstream: upstream.name })
   const { body, warnings } = upstream.encodeRequest(adapted.call, target)
-  const context: AnswerContext = { publicModel: target.publicModel, wantsStreamUsage: call.wantsStreamUsage }
+  const context: AnswerContext = {
+    publicModel: target.publicModel,
+    wantsStreamUsage: call.wantsStreamUsage,
+    request,
+    inputTokensEstimate: estimate(target.limits ?? NO_LIMITS).inputTokens,
+  }
   return {
     body: Buffer.from(JSON.stringify(body)),
     headers: {},

@@ -101,6 +101,14 @@ describe('encodeStream', () => {
     assert.deepEqual(rest.at(-2)?.usage, { input_tokens: 7, output_tokens: 3 })
   })
 
+  it('guesses the input at the start when the upstream counts last, and corrects it at the end', () => {
+    const encoder = encodeStream({ publicModel: 'm', wantsStreamUsage: true, inputTokensEstimate: 12 })
+    const events = [START, ...part({ kind: 'text' }, ['x']), ...END]
+    const written = events.flatMap(event => encoder.push(event)).map(({ data }) => JSON.parse(data ?? '') as Json)
+    assert.deepEqual((written[0]?.message as Json | undefined)?.usage, { input_tokens: 12, output_tokens: 0 })
+    assert.equal((written.at(-2)?.usage as Json | undefined)?.input_tokens, 6)
+  })
+
   it('seals a thought at its end, and gives one that cannot be read a block of its own', () => {
     const blocks = blocksOf([
       ...part({ kind: 'reasoning' }, ['Hm.'], { signature: 's' }),

@@ -88,8 +88,11 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
       ...begin(state),
       frame('message_delta', {
         delta: { ...encodeFinish(finish, state.hasToolCalls), ...extra },
-        // Input is counted here too: of an upstream that tells it last, the first event had none.
-        usage: { ...encodeUsage(state.usage ?? {}), ...(extraUsage as Json | undefined) },
+        // Input is counted here too: of an upstream that tells it last, the first event had a guess.
+        usage: {
+          ...encodeUsage(usageSoFar(state)),
+          ...(extraUsage as Json | undefined),
+        },
       }),
       frame('message_stop', {}),
     ]
@@ -118,9 +121,14 @@ function begin(state: State): Frame[] {
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    usage: encodeUsage(state.usage ?? {}),
+    usage: encodeUsage(usageSoFar(state)),
   }
   return [frame('message_start', { message })]
+}
+
+/** Most upstreams count last, but clients size up a conversation by its first event: a guess serves them, zero does not. */
+function usageSoFar({ usage, context }: State): Usage {
+  return usage ?? { inputTokens: context.inputTokensEstimate }
 }
 
 type BlockStarts = {

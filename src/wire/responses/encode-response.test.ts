@@ -46,6 +46,15 @@ describe('encodeResponse', () => {
     )
   })
 
+  it('repeats what the request asked for', () => {
+    const request = { instructions: 'Be brief.', temperature: 0.5, store: false, tools: null, input: 'Hello' }
+    const body = encodeResponse(resultOf([HELLO]), { publicModel: 'm', wantsStreamUsage: false, request })
+    assert.deepEqual(
+      [body.instructions, body.temperature, body.store, body.tools, body.top_p, 'input' in body],
+      ['Be brief.', 0.5, false, [], null, false],
+    )
+  })
+
   it('writes a response under the model id that the client knows, with all that typed clients read', () => {
     assert.deepEqual(encode(resultOf([HELLO])), {
       id: 'resp_1',

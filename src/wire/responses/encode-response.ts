@@ -17,13 +17,29 @@ const REQUIRED_FIELDS: Json = Object.freeze({
   top_p: null,
 })
 
+/** What a response repeats of its request beside them, where the request has it. */
+const REPEATED_FIELDS = [
+  'background',
+  'max_output_tokens',
+  'max_tool_calls',
+  'previous_response_id',
+  'prompt_cache_key',
+  'reasoning',
+  'safety_identifier',
+  'store',
+  'text',
+  'top_logprobs',
+  'truncation',
+  'user',
+]
+
 /** neutral → client (see `WireFormat`). */
 export function encodeResponse(result: Result, context: AnswerContext): Record<string, unknown> {
   // A request of this format asks for one answer and no more.
   const choice: Choice = result.choices[0] ?? { index: 0, parts: [], finish: { reason: 'other', raw: undefined } }
   const ending = encodeFinish(choice.finish)
   return {
-    ...responseHead(result, context.publicModel),
+    ...responseHead(result, context),
     ...ending,
     output: encodeOutput(choice, result.id, itemStatus(ending)),
     usage: result.usage ? encodeUsage(result.usage) : null,
@@ -33,8 +49,12 @@ export function encodeResponse(result: Result, context: AnswerContext): Record<s
 }
 
 /** The fields that a response has from its first moment on. */
-export function responseHead({ id, createdAt }: Pick<Result, 'id' | 'createdAt'>, publicModel: string): Json {
-  return { id, object: 'response', created_at: createdAt, model: publicModel, ...REQUIRED_FIELDS }
+export function responseHead({ id, createdAt }: Pick<Result, 'id' | 'createdAt'>, context: AnswerContext): Json {
+  const { publicModel, request = {} } = context
+  const names = [...Object.keys(REQUIRED_FIELDS), ...REPEATED_FIELDS]
+  const repeated = names.filter(name => (request[name] ?? null) !== null).map(name => [name, request[name]])
+  const head = { id, object: 'response', created_at: createdAt, model: publicModel }
+  return { ...head, ...REQUIRED_FIELDS, ...Object.fromEntries(repeated) }
 }
 
 /** The state of the message with which an answer of that ending breaks off. */

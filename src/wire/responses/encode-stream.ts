@@ -116,7 +116,7 @@ function frame(state: State, type: string, fields: Json): Frame {
 }
 
 function wholeResponse({ id, createdAt, context, output, usage }: State, ending: Json): Json {
-  const head = responseHead({ id, createdAt }, context.publicModel)
+  const head = responseHead({ id, createdAt }, context)
   return { ...head, ...ending, output, usage: usage ? encodeUsage(usage) : null }
 }
 
