@@ -40,10 +40,8 @@ function work({ params, query, body }: Inbound): Work {
       hint: `Use ${[...IS_STREAM.keys()].join(' or ')}.`,
     })
   }
-  if (stream && query.get('alt') !== 'sse') {
-    throw new Fault('invalid_request', 'Streams are sent as server-sent events only: add `?alt=sse`.', { param: 'alt' })
-  }
-  return chatWork(format, body, { given: { model, stream } })
+  const isArray = stream && query.get('alt') !== 'sse'
+  return chatWork(format, body, { given: { model, stream }, ...(isArray && { streamedAs: 'json-array' }) })
 }
 
 /** A model's id may hold slashes and colons: the action stands behind the last one. */

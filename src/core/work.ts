@@ -111,6 +111,10 @@ export interface Observed {
  * before the client may believe that it has everything.
  */
 export interface StreamCodec {
+  /** What the client is told that it gets. */
+  readonly contentType: string
+  /** Shows a client that waits that the answer is still under way, and means nothing else. */
+  readonly keepAlive: Uint8Array
   /** Client bytes that `chunk` completes; `undefined` when none are ready. Check `fault` after each call. */
   push(chunk: Buffer): Uint8Array | undefined
   /** Set once the upstream sent an error or nonsense; nothing more is read then. */

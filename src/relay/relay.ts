@@ -21,6 +21,8 @@ export interface RelayDeps {
   readonly endpoints: Endpoints
   readonly outbound: OutboundClient
   readonly meter: Meter
+  /** A stream that is silent for this long is shown to be alive. */
+  readonly keepAliveMs: number
   /** Whether answers carry `_routing`. */
   readonly showsRouting: () => boolean
 }
@@ -31,9 +33,12 @@ const RETRY_AFTER_SECONDS_DEFAULT = 5
 export class Relay {
   readonly #deps: RelayDeps
   readonly #attempts = new Roster<WholeAttempt | StreamAttempt>()
+  readonly #silenceBreaker: NodeJS.Timeout
 
   constructor(deps: RelayDeps) {
     this.#deps = deps
+    // Silence is noticed at the second look, so two looks take as long as a client may be kept waiting.
+    this.#silenceBreaker = setInterval(() => this.#breakSilences(), deps.keepAliveMs / 2).unref()
   }
 
   /**
@@ -71,6 +76,13 @@ export class Relay {
   stopAll(): void {
     const fault = new Fault('service_unavailable', 'The gateway is shutting down.', { retryAfterSeconds: 1 })
     for (const attempt of this.#attempts.list()) attempt.stop(fault)
+    clearInterval(this.#silenceBreaker)
+  }
+
+  #breakSilences(): void {
+    for (const attempt of this.#attempts.list()) {
+      if (attempt instanceof StreamAttempt) attempt.breakSilence()
+    }
   }
 
   #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): AttemptInput {

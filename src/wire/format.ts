@@ -31,8 +31,8 @@ export interface WireFormat {
   encodeStream(context: AnswerContext): StreamEncoder
   /** upstream error → neutral */
   decodeFault(status: number, body: unknown): Fault
-  /** neutral → client error */
-  encodeFault(fault: Fault): { status: number; body: unknown }
+  /** neutral → client error. @param requestId for formats whose errors name the request */
+  encodeFault(fault: Fault, requestId?: string): { status: number; body: unknown }
 
   readonly passThrough: PassThrough
 }
@@ -60,6 +60,8 @@ export interface StreamDecoder {
 }
 
 export interface StreamEncoder {
+  /** An event of the format that means nothing, where clients expect one; a comment otherwise. */
+  readonly keepAlive?: Frame
   push(event: CallEvent): Frame[]
 }
 

@@ -5,7 +5,8 @@ import type { Observed, StreamCodec, Target } from '#core/work.ts'
 import type { EventAdapter } from './adaptation.ts'
 import { named } from './answer-name.ts'
 import type { FormatName, StreamDecoder, StreamEncoder } from './format.ts'
-import { decodeFrame, encodeFrame, type Frame } from './sse/frame.ts'
+import { decodeFrame, encodeFrame, type Frame, SSE_CONTENT_TYPE } from './sse/frame.ts'
+import { COMMENT } from './sse/keep-alive.ts'
 import { FrameSplitter } from './sse/split.ts'
 
 /** A frame may carry a whole image in base64, but not a flood. */
@@ -21,6 +22,8 @@ interface TranslatingStreamOptions {
 
 /** Upstream frames in, client frames out, by way of neutral events. */
 export class TranslatingStream implements StreamCodec {
+  readonly contentType = SSE_CONTENT_TYPE
+  readonly keepAlive: Uint8Array
   readonly #decoder: StreamDecoder
   readonly #adapt: EventAdapter
   readonly #encoder: StreamEncoder
@@ -39,6 +42,7 @@ export class TranslatingStream implements StreamCodec {
     this.#decoder = decoder
     this.#adapt = adapt
     this.#encoder = encoder
+    this.keepAlive = encoder.keepAlive ? encodeFrame(encoder.keepAlive) : COMMENT
     this.#client = client
     this.#routing = routing
   }

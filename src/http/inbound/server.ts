@@ -232,7 +232,7 @@ export class InboundServer {
     } catch (error) {
       fault = Fault.from(error)
       if (!request.complete) this.#bodies.discard(request)
-      refuse(route, sink, fault)
+      refuse(route, sink, { fault, requestId: id })
     }
   }
 
@@ -267,9 +267,13 @@ export class InboundServer {
 }
 
 /** The refusal in the route's own family; a connection already answering is cut instead. */
-function refuse(route: Route<unknown>, sink: ResponseSink, fault: Fault): void {
+function refuse(
+  route: Route<unknown>,
+  sink: ResponseSink,
+  { fault, requestId }: { fault: Fault; requestId: string },
+): void {
   if (sink.status !== 0) return sink.destroy()
-  const { status, body } = route.encodeFault?.(fault) ?? { status: fault.status, body: errorBody(fault) }
+  const { status, body } = route.encodeFault?.(fault, requestId) ?? { status: fault.status, body: errorBody(fault) }
   sendJson(sink, status, body, faultHeaders(fault))
 }
 
