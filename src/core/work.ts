@@ -17,13 +17,17 @@ export interface Work {
   /** The public model id that the client asked for. */
   readonly model: string
   readonly isStream: boolean
+  /** Costs nothing and is not recorded. */
+  readonly isFree?: true
   /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
   estimate(limits: ModelLimits): Usage
   /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */
   encode(target: Target): Exchange
+  /** What serves when no upstream has an endpoint for it or one that works, where the gateway knows an answer itself. */
+  answerWithoutUpstream?(limits: ModelLimits): Answer
 }
 
-export type Operation = 'chat' | 'embeddings'
+export type Operation = 'chat' | 'embeddings' | 'token-count'
 
 export interface ModelLimits {
   readonly contextLength: number | undefined
@@ -92,6 +96,8 @@ export interface Exchange {
 
 export interface Answer {
   readonly body: Uint8Array
+  /** What of the upstream's answer the client could not be told, a sentence each. */
+  readonly warnings?: readonly string[]
   readonly observed: Observed
 }
 

@@ -66,6 +66,10 @@ export class Relay {
       failure = await (work.isStream ? this.#stream(input, model) : this.#whole(input, model))
       if (failure?.kind !== 'safe') break
     }
+    const fallback = failure?.kind === 'final' ? undefined : work.answerWithoutUpstream?.(model.limits)
+    if (fallback && (failure || plan.length === 0)) {
+      return call.sink.send(200, answerHeaders(JSON_HEADERS, fallback), fallback.body)
+    }
     if (failure) throw exhausted(failure, plan.length)
     if (plan.length === 0) {
       throw new Fault('invalid_request', `The model "${model.id}" is not served at this endpoint.`, { param: 'model' })
@@ -142,8 +146,8 @@ export class Relay {
     if (outcome.kind === 'failed') return outcome.failure
     if (outcome.kind === 'gone') return undefined
     const { answer } = outcome
-    await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
-    call.sink.send(200, answerHeaders(JSON_HEADERS, input.exchange), answer.body)
+    if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
+    call.sink.send(200, answerHeaders(JSON_HEADERS, input.exchange, answer), answer.body)
     noteOverhead(call, outcome.timing)
     return undefined
   }

@@ -9,8 +9,8 @@ import { translate } from './translate.ts'
 export interface ChatRequestContext {
   /** What stands in the URL, for formats that put the model there; read like members of the body. */
   readonly given?: Readonly<Record<string, unknown>>
-  /** What a stream is sent as; server-sent events unless given. */
-  readonly streamedAs?: 'json-array'
+  /** What a stream is sent as. */
+  readonly streamedAs?: 'events' | 'json-array'
   /** Headers for an upstream of the same format: versions and trials of its API. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -24,7 +24,7 @@ export interface ChatRequestContext {
 export function chatWork(
   format: WireFormat,
   bytes: Buffer,
-  { given, headers = {}, streamedAs }: ChatRequestContext = {},
+  { given, headers = {}, streamedAs = 'events' }: ChatRequestContext = {},
 ): Work {
   const parsed = parseJsonObject(bytes)
   const body = given ? { ...parsed, ...given } : parsed
@@ -43,12 +43,14 @@ export function chatWork(
     estimate: facts.estimate,
     encode: target => {
       const exchange = encode(target)
-      return streamedAs ? { ...exchange, openStream: () => new JsonArrayStream(exchange.openStream()) } : exchange
+      return streamedAs === 'json-array'
+        ? { ...exchange, openStream: () => new JsonArrayStream(exchange.openStream()) }
+        : exchange
     },
   }
 }
 
-function upstreamFormat({ format }: Target): WireFormat {
+export function upstreamFormat({ format }: Target): WireFormat {
   const known = CHAT_FORMATS.get(format)
   if (!known) throw new Error(`an endpoint speaks "${format}", which is no chat format`)
   return known

@@ -35,6 +35,8 @@ export interface WireFormat {
   encodeFault(fault: Fault, requestId?: string): { status: number; body: unknown }
 
   readonly passThrough: PassThrough
+  /** For formats whose clients can ask how many tokens a request has. */
+  readonly tokenCounting?: TokenCounting
 }
 
 export interface EncodedRequest {
@@ -63,6 +65,20 @@ export interface StreamEncoder {
   /** An event of the format that means nothing, where clients expect one; a comment otherwise. */
   readonly keepAlive?: Frame
   push(event: CallEvent): Frame[]
+}
+
+/** A chat format whose clients can ask for the size of a request. */
+export type CountingFormat = WireFormat & { readonly tokenCounting: TokenCounting }
+
+/** The question how many tokens a chat request of the format has, and its answer. */
+export interface TokenCounting {
+  /** client → the chat request that it asks about, fit for `decodeRequest`. */
+  readRequest(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
+  /** A chat request of the format → the question about it. */
+  encodeRequest(request: Readonly<Record<string, unknown>>, target: Target): Readonly<Record<string, unknown>>
+  /** @throws Fault `upstream_error` when it is no count */
+  decodeAnswer(body: unknown): number
+  encodeAnswer(tokens: number): Readonly<Record<string, unknown>>
 }
 
 /** Same format on both sides: bytes are edited where they must be and watched, otherwise kept as they are. */

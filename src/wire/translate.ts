@@ -4,7 +4,7 @@ import type { Result } from '#core/result.ts'
 import type { Answer, Exchange, Target, Work } from '#core/work.ts'
 import { type Adapt, adaptAll } from './adaptation.ts'
 import { named } from './answer-name.ts'
-import type { AnswerContext, FormatName, WireFormat } from './format.ts'
+import type { AnswerContext, EncodedRequest, FormatName, WireFormat } from './format.ts'
 import { tryParse } from './json/parse.ts'
 import { TranslatingStream } from './translating-stream.ts'
 
@@ -31,9 +31,7 @@ export function translate(
   { call, body: request, estimate }: ClientRequest,
   target: Target,
 ): Exchange {
-  assertTranslatable(client, call)
-  const adapted = adaptAll(ADAPTATIONS, call, { client: client.name, upstream: upstream.name })
-  const { body, warnings } = upstream.encodeRequest(adapted.call, target)
+  const { adapted, body, warnings } = translateRequest(client, upstream, call, target)
   const context: AnswerContext = {
     publicModel: target.publicModel,
     wantsStreamUsage: call.wantsStreamUsage,
@@ -43,7 +41,7 @@ export function translate(
   return {
     body: Buffer.from(JSON.stringify(body)),
     headers: {},
-    warnings: [...new Set([...adapted.warnings, ...warnings])],
+    warnings,
     decodeAnswer: bytes => {
       const result = adapted.adaptResult(named(upstream.decodeResponse(tryParse(bytes)), client.name))
       return encodeAnswer(result, client.encodeResponse(result, context), target)
@@ -58,6 +56,19 @@ export function translate(
         routing: target.routing,
       }),
   }
+}
+
+/** A call in the upstream's words, as far as it can be said in them, and the way back for the answer. */
+export function translateRequest(
+  client: WireFormat,
+  upstream: WireFormat,
+  call: Call,
+  target: Target,
+): EncodedRequest & { readonly adapted: ReturnType<typeof adaptAll> } {
+  assertTranslatable(client, call)
+  const adapted = adaptAll(ADAPTATIONS, call, { client: client.name, upstream: upstream.name })
+  const { body, warnings } = upstream.encodeRequest(adapted.call, target)
+  return { adapted, body, warnings: [...new Set([...adapted.warnings, ...warnings])] }
 }
 
 /** Fields that point to what another host keeps: without them the model would answer something else. */

@@ -1,4 +1,4 @@
-import type { WireFormat } from '../format.ts'
+import type { CountingFormat } from '../format.ts'
 import { decodeRequest } from './decode-request.ts'
 import { decodeResponse } from './decode-response.ts'
 import { decodeStream } from './decode-stream.ts'
@@ -7,9 +7,10 @@ import { encodeResponse } from './encode-response.ts'
 import { encodeStream } from './encode-stream.ts'
 import { decodeFault, encodeFault } from './fault.ts'
 import { passThrough } from './pass-through.ts'
+import { tokenCounting } from './token-counting.ts'
 
 /** Anthropic's `POST /v1/messages`, and what other hosts speak in its image. */
-export const messages: WireFormat = Object.freeze({
+export const messages: CountingFormat = Object.freeze({
   name: 'messages',
   decodeRequest,
   encodeRequest,
@@ -20,4 +21,5 @@ export const messages: WireFormat = Object.freeze({
   decodeFault,
   encodeFault,
   passThrough,
+  tokenCounting,
 } as const)
