@@ -1,6 +1,7 @@
 import type { Call } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Fault } from '#core/fault.ts'
+import type { ModelCard } from '#core/model-card.ts'
 import type { Result } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
@@ -37,6 +38,8 @@ export interface WireFormat {
   readonly passThrough: PassThrough
   /** For formats whose clients can ask how many tokens a request has. */
   readonly tokenCounting?: TokenCounting
+  /** For formats that have their own way to list models; the gateway's own list is OpenAI's. */
+  readonly modelListing?: ModelListing
 }
 
 export interface EncodedRequest {
@@ -80,6 +83,16 @@ export interface TokenCounting {
   decodeAnswer(body: unknown): number
   encodeAnswer(tokens: number): Readonly<Record<string, unknown>>
 }
+
+/** What models there are, in a format's words. */
+export interface ModelListing {
+  encodeModel(model: ModelCard): Record<string, unknown>
+  /** @param query which page of the list. @throws Fault `invalid_request` naming the parameter */
+  encodeModels(models: readonly ModelCard[], query: URLSearchParams): Record<string, unknown>
+}
+
+/** A format whose vendor lists models in its own words. */
+export type ListingFormat = WireFormat & { readonly modelListing: ModelListing }
 
 /** Same format on both sides: bytes are edited where they must be and watched, otherwise kept as they are. */
 export interface PassThrough {
