@@ -3,6 +3,7 @@ import { Fault } from '#core/fault.ts'
 import type { Result } from '#core/result.ts'
 import type { Answer, Exchange, Target, Work } from '#core/work.ts'
 import { type Adapt, adaptAll } from './adaptation.ts'
+import { lossesOfResult } from './answer-losses.ts'
 import { named } from './answer-name.ts'
 import type { AnswerContext, EncodedRequest, FormatName, WireFormat } from './format.ts'
 import { tryParse } from './json/parse.ts'
@@ -44,7 +45,8 @@ export function translate(
     warnings,
     decodeAnswer: bytes => {
       const result = adapted.adaptResult(named(upstream.decodeResponse(tryParse(bytes)), client.name))
-      return encodeAnswer(result, client.encodeResponse(result, context), target)
+      const body = client.encodeResponse(result, context)
+      return { ...encodeAnswer(result, body, target), warnings: lossesOfResult(result, client.name) }
     },
     decodeFault: (status, bytes) => upstream.decodeFault(status, tryParse(bytes)),
     openStream: () =>

@@ -3,6 +3,7 @@ import { Fault } from '#core/fault.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Observed, StreamCodec, Target } from '#core/work.ts'
 import type { EventAdapter } from './adaptation.ts'
+import { lossOfEvent } from './answer-losses.ts'
 import { named } from './answer-name.ts'
 import type { FormatName, StreamDecoder, StreamEncoder } from './format.ts'
 import { decodeFrame, encodeFrame, type Frame, SSE_CONTENT_TYPE } from './sse/frame.ts'
@@ -113,8 +114,12 @@ export class TranslatingStream implements StreamCodec {
   #encode(event: CallEvent): Uint8Array | undefined {
     const adapted = this.#adapt(event.type === 'response-start' ? named(event, this.#client) : event)
     const frames = adapted.flatMap(each => this.#encoder.push(each))
-    if (frames.length === 0) return undefined
-    return Buffer.concat(frames.map(frame => encodeFrame(this.#withRouting(frame))))
+    const loss = lossOfEvent(event, this.#client)
+    if (frames.length === 0 && loss === undefined) return undefined
+    const encoded = frames.map(frame => encodeFrame(this.#withRouting(frame)))
+    // The headers have gone: a comment is all that is left to say it in.
+    if (loss !== undefined) encoded.push(Buffer.from(`: ${loss}\n\n`))
+    return Buffer.concat(encoded)
   }
 
   /** The first event says which way the call went. */

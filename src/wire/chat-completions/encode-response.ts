@@ -1,5 +1,6 @@
-import type { Part, ToolCallPart, UrlCitation } from '#core/call.ts'
+import type { ImagePart, Part, ToolCallPart, UrlCitation } from '#core/call.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
+import { encodeUrl } from '../data-url.ts'
 import type { AnswerContext } from '../format.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeUsage } from './usage.ts'
@@ -40,6 +41,7 @@ function encodeMessage(parts: readonly Part[]): Json {
   const citations = parts.flatMap(part => (part.type === 'text' ? (part.citations ?? []) : []))
   const calls = parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
   const audio = parts.find(part => part.type === 'audio')
+  const images = parts.filter(part => part.type === 'image').flatMap(encodeImage)
   const reasoning = joined('reasoning')
   return {
     role: 'assistant',
@@ -48,8 +50,14 @@ function encodeMessage(parts: readonly Part[]): Json {
     ...(reasoning !== null && { reasoning_content: reasoning }),
     ...(citations.length > 0 && { annotations: citations.map(encodeCitation) }),
     ...(audio?.source.kind === 'base64' && { audio: { data: audio.source.data, transcript: audio.transcript ?? '' } }),
+    ...(images.length > 0 && { images }),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
+}
+
+/** OpenAI's chat models draw nothing; hosts of models that do have agreed on this shape (OpenRouter, image output). */
+export function encodeImage({ source }: ImagePart, index: number): Json[] {
+  return source.kind === 'file' ? [] : [{ type: 'image_url', image_url: { url: encodeUrl(source) }, index }]
 }
 
 function encodeToolCall(part: ToolCallPart): Json {

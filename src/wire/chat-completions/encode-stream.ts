@@ -3,7 +3,7 @@ import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
 import { encodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
-import { encodeCitation, encodeLogprobs } from './encode-response.ts'
+import { encodeCitation, encodeImage, encodeLogprobs } from './encode-response.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -21,6 +21,8 @@ interface State {
 interface ChoiceState {
   /** Tool calls begun so far; the newest one has the index below it. */
   toolCalls: number
+  /** Images sent so far. */
+  images: number
   /** How a fragment of the part under way is put into a delta. */
   delta: (text: string) => Json
 }
@@ -62,8 +64,7 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
 function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   const frames = introduce(state, event.choice)
   const choice = choiceOf(state, event.choice)
-  // Images and what other formats know alone have no field in a delta.
-  if (event.kind === 'whole') return frames
+  if (event.kind === 'whole') return [...frames, ...imageFrames(state, event)]
   if (event.kind !== 'tool-call') {
     choice.delta = DELTAS[event.kind]
     return frames
@@ -80,6 +81,14 @@ function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   return [...frames, chunk(state, event.choice, { tool_calls: [opening] })]
 }
 
+/** Of what comes whole, only images have a field in a delta. */
+function imageFrames(state: State, { choice, value }: EventOf<'part-start'> & { kind: 'whole' }): Frame[] {
+  const { images } = choiceOf(state, choice)
+  const image = value.type === 'image' ? encodeImage(value, images) : []
+  choiceOf(state, choice).images += image.length
+  return image.length === 0 ? [] : [chunk(state, choice, { images: image })]
+}
+
 const DELTAS = Object.freeze({
   text: (text: string) => ({ content: text }),
   reasoning: (text: string) => ({ reasoning_content: text }),
@@ -90,7 +99,7 @@ const DELTAS = Object.freeze({
 function choiceOf(state: State, index: number): ChoiceState {
   const known = state.choices.get(index)
   if (known) return known
-  const fresh: ChoiceState = { toolCalls: 0, delta: DELTAS.text }
+  const fresh: ChoiceState = { toolCalls: 0, images: 0, delta: DELTAS.text }
   state.choices.set(index, fresh)
   return fresh
 }
