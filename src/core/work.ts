@@ -109,6 +109,8 @@ export interface Observed {
   readonly outputBytes: number
   /** The provider said why it stopped: the answer is whole. */
   readonly isFinished: boolean
+  /** What the provider calls the answer, where the client knows it under another id: for questions to the provider. */
+  readonly upstreamId?: string
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Call } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import type { Result } from '#core/result.ts'
-import type { Answer, Exchange, Target, Work } from '#core/work.ts'
-import { type Adapt, adaptAll } from './adaptation.ts'
+import type { Exchange, Observed, Target, Work } from '#core/work.ts'
+import { type Adapt, adaptAll, type Sides } from './adaptation.ts'
 import { lossesOfResult } from './answer-losses.ts'
 import { named } from './answer-name.ts'
 import type { AnswerContext, EncodedRequest, FormatName, WireFormat } from './format.ts'
@@ -33,6 +33,7 @@ export function translate(
   target: Target,
 ): Exchange {
   const { adapted, body, warnings } = translateRequest(client, upstream, call, target)
+  const sides: Sides = { client: client.name, upstream: upstream.name }
   const context: AnswerContext = {
     publicModel: target.publicModel,
     wantsStreamUsage: call.wantsStreamUsage,
@@ -44,9 +45,11 @@ export function translate(
     headers: {},
     warnings,
     decodeAnswer: bytes => {
-      const result = adapted.adaptResult(named(upstream.decodeResponse(tryParse(bytes)), client.name))
-      const body = client.encodeResponse(result, context)
-      return { ...encodeAnswer(result, body, target), warnings: lossesOfResult(result, client.name) }
+      const answer = upstream.decodeResponse(tryParse(bytes))
+      const result = adapted.adaptResult(named(answer, sides))
+      const observed: Observed = { ...observe(result), upstreamId: answer.id }
+      const encoded = withRouting(client.encodeResponse(result, context), target)
+      return { body: encoded, observed, warnings: lossesOfResult(result, client.name) }
     },
     decodeFault: (status, bytes) => upstream.decodeFault(status, tryParse(bytes)),
     openStream: () =>
@@ -54,7 +57,7 @@ export function translate(
         decoder: upstream.decodeStream(),
         adapt: adapted.adaptEvents(),
         encoder: client.encodeStream(context),
-        client: client.name,
+        sides,
         routing: target.routing,
       }),
   }
@@ -88,11 +91,12 @@ function assertTranslatable({ name }: WireFormat, { extensions }: Call): void {
   }
 }
 
-function encodeAnswer(result: Result, body: Record<string, unknown>, { routing }: Target): Answer {
-  return {
-    body: Buffer.from(JSON.stringify(routing ? { ...body, _routing: routing } : body)),
-    observed: { usage: result.usage, outputBytes: outputBytesOf(result), isFinished: true },
-  }
+function withRouting(body: Record<string, unknown>, { routing }: Target): Buffer {
+  return Buffer.from(JSON.stringify(routing ? { ...body, _routing: routing } : body))
+}
+
+function observe(result: Result): Observed {
+  return { usage: result.usage, outputBytes: outputBytesOf(result), isFinished: true }
 }
 
 /** UTF-8 bytes that the model wrote, tool arguments and reasoning included. */
