@@ -33,6 +33,15 @@ describe('applyEdits', () => {
     assert.equal(applyEdits(Buffer.from('0123456789'), edits).toString(), 'é😀1236789!')
   })
 
+  it('inserts before what is replaced at the same place', () => {
+    const edits = [
+      { start: 2, end: 4, text: '' },
+      { start: 2, end: 2, text: 'a' },
+      { start: 2, end: 2, text: 'b' },
+    ]
+    assert.equal(applyEdits(Buffer.from('012345'), edits).toString(), '01ab45')
+  })
+
   it('changes nothing but the edited spans', () => {
     const plan = fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.string(), fc.boolean()), { maxLength: 6 })
     fc.assert(

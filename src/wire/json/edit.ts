@@ -8,10 +8,13 @@ export interface Edit {
   readonly text: string
 }
 
-/** `bytes` with all `edits` made; they must not overlap. Everything between them is kept to the byte. */
+/**
+ * `bytes` with all `edits` made; they must not overlap. Everything between them is kept to the byte. What is inserted
+ * where another edit begins comes before it.
+ */
 export function applyEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes
-  const ordered = edits.length === 1 ? edits : edits.toSorted((a, b) => a.start - b.start)
+  const ordered = edits.length === 1 ? edits : edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
   const replacements = ordered.map(edit => Buffer.byteLength(edit.text))
   const grown = ordered.reduce((sum, edit, i) => sum + (replacements[i] as number) - (edit.end - edit.start), 0)
   const out = Buffer.allocUnsafe(bytes.length + grown)

@@ -13,7 +13,7 @@ export interface Member {
   readonly valueEnd: number
 }
 
-const QUOTE = 0x22
+export const QUOTE = 0x22
 export const COMMA = 0x2c
 const BACKSLASH = 0x5c
 export const OPEN_BRACKET = 0x5b
