@@ -13,11 +13,19 @@ create table stored_responses (
   response             json not null,
   -- bytes of both: what it will cost to read a conversation is known before it is read
   bytes                bigint not null,
-  -- of its items, in and out
-  item_ids             text[] not null,
   created_at           timestamptz not null default now(),
   expires_at           timestamptz not null,
   primary key (workspace_id, response_id)
 );
-create index stored_responses_items on stored_responses using gin (item_ids);
 create index stored_responses_expiry on stored_responses (expires_at);
+
+-- Which responses have an item of an id, in or out. A table and not an array with a GIN index: asked for many ids at
+-- once, the planner expects most rows to match and reads them all.
+create table stored_response_items (
+  workspace_id text not null,
+  response_id  text not null,
+  item_id      text not null,
+  primary key (workspace_id, response_id, item_id),
+  foreign key (workspace_id, response_id) references stored_responses on delete cascade
+);
+create index stored_response_items_by_id on stored_response_items (workspace_id, item_id);

@@ -18,10 +18,15 @@ export interface ResponseInput {
 export async function insertResponse(database: Database, input: ResponseInput, expiresAt: Date): Promise<void> {
   const bytes = Buffer.byteLength(input.input) + Buffer.byteLength(input.response)
   await sql`
-    insert into stored_responses (workspace_id, response_id, previous_response_id, model, input, response, bytes,
-                                  item_ids, expires_at)
-    values (${input.workspaceId}, ${input.responseId}, ${input.previousResponseId ?? null}, ${input.model},
-            ${input.input}::json, ${input.response}::json, ${bytes}, ${input.itemIds}, ${expiresAt})
+    with stored as (
+      insert into stored_responses (workspace_id, response_id, previous_response_id, model, input, response, bytes,
+                                    expires_at)
+      values (${input.workspaceId}, ${input.responseId}, ${input.previousResponseId ?? null}, ${input.model},
+              ${input.input}::json, ${input.response}::json, ${bytes}, ${expiresAt})
+      returning workspace_id, response_id
+    )
+    insert into stored_response_items (workspace_id, response_id, item_id)
+    select distinct workspace_id, response_id, item_id from stored, unnest(${input.itemIds}::text[]) as item_id
   `.execute(database)
 }
 
@@ -79,13 +84,13 @@ export async function readItemOwners(
   { bytesMax, expiresAt }: { bytesMax: number; expiresAt: Date },
 ): Promise<Exchanged[]> {
   const { rows } = await sql<Exchanged>`
-    with owners as (
-      select distinct owner.response_id
-      from unnest(${itemIds}::text[]) as wanted (id) cross join lateral (
-        select response_id from stored_responses
-        where workspace_id = ${workspaceId} and item_ids @> array[wanted.id] and expires_at > now()
-        order by created_at desc limit 1
-      ) owner
+    with youngest as (
+      select distinct on (item_id) item_id, response_id
+      from stored_response_items join stored_responses using (workspace_id, response_id)
+      where workspace_id = ${workspaceId} and item_id = any(${itemIds}::text[]) and expires_at > now()
+      order by item_id, created_at desc
+    ), owners as (
+      select distinct response_id from youngest
     ), prolonged as (${prolong(workspaceId, sql`select response_id from owners`, expiresAt)}), sized as (
       select response_id, created_at, bytes, sum(bytes) over (order by created_at, response_id)::bigint as bytes_so_far
       from owners join stored_responses using (response_id)

@@ -495,7 +495,7 @@ describe('a conversation that cannot go on', () => {
     const { id } = await client.responses.create({ model: 'native', input: 'One' })
     await query(
       `insert into stored_responses select workspace_id, 'resp_long_' || n,
-         case n when 1 then $1 else 'resp_long_' || n - 1 end, model, input, response, bytes, '{}', created_at, expires_at
+         case n when 1 then $1 else 'resp_long_' || n - 1 end, model, input, response, bytes, created_at, expires_at
        from stored_responses, generate_series(1, 1000) as n where response_id = $1`,
       [id],
     )
