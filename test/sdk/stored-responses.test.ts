@@ -105,7 +105,7 @@ function last(upstream: ScriptedUpstream): Record<string, unknown> {
 const inputOf = (upstream: ScriptedUpstream) => last(upstream).input as Record<string, unknown>[]
 
 /** Roles and texts of what an upstream of responses was sent. */
-function said(upstream: ScriptedUpstream): unknown[] {
+function said(upstream: ScriptedUpstream): unknown[][] {
   return inputOf(upstream).map(({ type, role, content, call_id }) => {
     if (type !== undefined && type !== 'message') return [type, call_id]
     return [role, Array.isArray(content) ? content.map(part => part.text).join('') : content]
@@ -308,6 +308,30 @@ describe('a conversation with providers that a mock plays', () => {
       assert.equal(new Set(ids).size, ids.length)
     })
   }
+})
+
+describe('the tokens of a request that goes on from a response', () => {
+  it('are those of the whole conversation, and no upstream is asked for what it does not have', async () => {
+    native.script = words
+    const { id } = await client.responses.create({ model: 'native', input: 'One' })
+    native.script = (_seen, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end('{"object":"response.input_tokens","input_tokens":42}')
+    }
+    const count = (model: string) =>
+      client.responses.inputTokens.count({ model, input: 'Two', previous_response_id: id })
+    assert.equal((await count('native')).input_tokens, 42)
+    assert.deepEqual(
+      said(native).map(([role]) => role),
+      ['user', 'assistant', 'user'],
+    )
+    assert.equal(last(native).previous_response_id, undefined)
+    for (const item of inputOf(native)) assert.ok(!('id' in item), JSON.stringify(item))
+    const alone = await client.responses.inputTokens.count({ model: 'chat', input: 'Two' })
+    assert.ok((await count('chat')).input_tokens > alone.input_tokens)
+    const ofStranger = stranger.responses.inputTokens.count({ model: 'native', previous_response_id: id })
+    await assert.rejects(ofStranger, previousNotFound)
+  })
 })
 
 describe('what an upstream of responses is asked for', () => {

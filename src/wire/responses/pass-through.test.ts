@@ -70,7 +70,8 @@ describe('pass-through of whole responses', () => {
   it('states the id and what is kept in place of the upstream, and keeps every other byte', () => {
     const stated = { id: 'resp_ours', store: true, previous_response_id: null }
     const text = '{"id" : "resp_theirs","output":[ ],"store":false, "model":"public-model"}'
-    const { body } = passThrough.editAnswer(Buffer.from(text), target(), stated)
+    const { body, observed } = passThrough.editAnswer(Buffer.from(text), target(), stated)
+    assert.equal(observed.upstreamId, 'resp_theirs')
     assert.equal(body.toString(), text.replace('resp_theirs', 'resp_ours').replace('false', 'true'))
     const chained = passThrough.editAnswer(Buffer.from(text), target(), { ...stated, previous_response_id: 'resp_0' })
     assert.equal(JSON.parse(chained.body.toString()).previous_response_id, 'resp_0')
@@ -195,6 +196,7 @@ describe('pass-through of streams of responses', () => {
       responses.map(({ id, store, previous_response_id }) => ({ id, store, previous_response_id })),
       [stated, stated],
     )
+    assert.equal(codec.observed.upstreamId, HEAD.id)
   })
 
   it('says where the request went once, in the first response that the client sees', () => {

@@ -1,13 +1,13 @@
 import type { Fault } from '#core/fault.ts'
 import type { Usage } from '#core/usage.ts'
-import type { Answer, RoutingInfo, StreamCodec, Target } from '#core/work.ts'
+import type { Answer, Observed, RoutingInfo, StreamCodec, Target } from '#core/work.ts'
 import type { PassThrough, RequestFacts, Stated } from '../format.ts'
 import { addMember, applyEdits, type Edit, setMember } from '../json/edit.ts'
 import { findMember } from '../json/members.ts'
 import { isObject, tryParse } from '../json/parse.ts'
 import { type EventEditor, SseEditor } from '../sse/editor.ts'
 import { encodeFrame } from '../sse/frame.ts'
-import type { Json } from './decode-item.ts'
+import { type Json, stringOf } from './decode-item.ts'
 import { validateRequest } from './decode-request.ts'
 import { checkResponse } from './decode-response.ts'
 import { estimate } from './estimate.ts'
@@ -48,7 +48,11 @@ function editAnswer(bytes: Buffer, target: Target, stated?: Stated): Answer {
   if (body.model !== target.publicModel) edits.push(setMember(bytes, 'model', JSON.stringify(target.publicModel)))
   if (target.routing) edits.push(addMember(bytes, '_routing', JSON.stringify(target.routing)))
   const outputBytes = body.output.reduce((sum: number, item) => sum + itemBytes(item), 0)
-  return { body: applyEdits(bytes, edits), observed: { usage: decodeUsage(body.usage), outputBytes, isFinished: true } }
+  const observed: Observed = { usage: decodeUsage(body.usage), outputBytes, isFinished: true }
+  return {
+    body: applyEdits(bytes, edits),
+    observed: stated ? { ...observed, upstreamId: stringOf(body.id) } : observed,
+  }
 }
 
 /** What the gateway states of the response that lies in `bytes`, where it says something else. */
@@ -69,6 +73,7 @@ class ResponseEditor implements EventEditor {
   #routing: RoutingInfo | undefined
   #nextSequenceNumber = 0
   usage: Usage | undefined
+  upstreamId: string | undefined
   outputBytes = 0
   isFinished = false
 
@@ -97,6 +102,7 @@ class ResponseEditor implements EventEditor {
     const member = findMember(frame, 'response', start)
     if (!member) return frame
     const { valueStart, valueEnd } = member
+    if (this.#stated) this.upstreamId = stringOf(response.id)
     const edits = statedEdits(frame, response, this.#stated, valueStart, valueEnd)
     if (response.model !== undefined && response.model !== this.#publicModel) {
       edits.push(setMember(frame, 'model', JSON.stringify(this.#publicModel), valueStart, valueEnd))
