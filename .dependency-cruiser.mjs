@@ -17,12 +17,13 @@ const ROOMS = {
     ['core', 'catalog', 'ledger', 'storage'],
     'metering records what happened; it calls no upstream and knows no caller',
   ],
+  'stored-responses': [['core', 'storage'], 'what a response says is read in wire; here it is kept and given back'],
   relay: [
     ['core', 'wire', 'http/outbound', 'providers', 'catalog', 'tenants', 'routing', 'metering'],
     'the relay runs a call; endpoints and the control plane stand above it',
   ],
   api: [
-    ['core', 'wire', 'http/inbound', 'catalog', 'tenants', 'relay'],
+    ['core', 'wire', 'http/inbound', 'catalog', 'tenants', 'stored-responses', 'relay'],
     'endpoints hold no logic: decode, hand over, encode',
   ],
   management: [

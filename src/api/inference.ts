@@ -19,7 +19,7 @@ const BODY_BYTES_MAX = 20 * MEBIBYTE
 export interface InferenceEndpoint {
   readonly path: string
   /** The request as its family's `Work`. @throws Fault `invalid_request` naming the field */
-  readonly work: (request: Inbound) => Work
+  readonly work: (request: Inbound, principal: Principal) => Work | Promise<Work>
   /** Where the caller's key stands; `Authorization` or `x-api-key` unless given. */
   readonly credential?: (request: Inbound) => string | undefined
   /** How the endpoint's family words a fault; the gateway's own error object unless given. */
@@ -35,7 +35,8 @@ export function inferenceRoute({ authenticator, relay }: ApiDeps, endpoint: Infe
     path: endpoint.path,
     bodyBytesMax: BODY_BYTES_MAX,
     authorize: request => authenticator.inference(credential(request)),
-    handle: (request, principal) => relay.run(toCall(request, principal, endpoint.work(request))),
+    handle: async (request, principal) =>
+      relay.run(toCall(request, principal, await endpoint.work(request, principal))),
     ...(encodeFault && { encodeFault: (fault, { id }) => encodeFault(fault, id) }),
     docs: { ...endpoint.docs, security: 'api-key', errors: [400, 401, 402, 403, 413, 429, 502, 503, 504] },
   })

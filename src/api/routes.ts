@@ -6,15 +6,17 @@ import type { ApiDeps } from './inference.ts'
 import { messages, messageTokens } from './messages.ts'
 import { type ModelsDeps, models } from './models.ts'
 import { responses, responseTokens } from './responses.ts'
+import { type StoredResponsesDeps, storedResponses } from './stored-responses.ts'
 
 /** The data plane, whole. */
-export function apiRoutes(deps: ApiDeps & ModelsDeps): AnyRoute[] {
+export function apiRoutes(deps: ApiDeps & ModelsDeps & StoredResponsesDeps): AnyRoute[] {
   return [
     chatCompletions(deps),
     messages(deps),
     messageTokens(deps),
     responses(deps),
     responseTokens(deps),
+    ...storedResponses(deps),
     ...generateContent(deps),
     embeddings(deps),
     ...models(deps),

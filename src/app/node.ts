@@ -17,6 +17,7 @@ import { Endpoints } from '#relay/endpoints.ts'
 import { Relay } from '#relay/relay.ts'
 import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
 import { type Database, openDatabase, ping } from '#storage/database.ts'
+import { StoredResponses } from '#stored-responses/stored-responses.ts'
 import { Authenticator } from '#tenants/authenticator.ts'
 import { CredentialHasher } from '#tenants/credential.ts'
 import type { Environment } from './config/environment.ts'
@@ -55,6 +56,7 @@ export class ServingNode {
   readonly #outbound: OutboundClient
   readonly #relay: Relay
   readonly #server: InboundServer
+  readonly #storedResponses: StoredResponses
   readonly #housekeeping: Loop
   readonly #environment: Environment
   /** What this process counts. */
@@ -110,6 +112,12 @@ export class ServingNode {
       outbound: this.#outbound,
       meter: new Meter({ journal: this.#journal, shipper: this.#shipper, durability: settings.current.durability }),
     })
+    this.#storedResponses = new StoredResponses({
+      database: this.#database,
+      keptMs: settings.current.responsesKeptMs,
+      onUnkept: (error, requestId) => telemetry.responseUnkept(error, requestId),
+      onError,
+    })
     this.#housekeeping = new Loop({
       name: 'housekeeping',
       intervalMs: HOUSEKEEPING_MS,
@@ -137,6 +145,7 @@ export class ServingNode {
       await this.#feed.start()
       this.#shipper.start()
       this.#housekeeping.start()
+      this.#storedResponses.start()
       const port = await listenOn(this.#server, this.#environment)
       this.#settings.follow()
       return port
@@ -174,6 +183,7 @@ export class ServingNode {
     this.#settings.close()
     await this.#server.close()
     await this.#shipper.stop()
+    await this.#storedResponses.stop()
     await this.#housekeeping.stop()
     await this.#feed.stop()
     await this.#journal.close()
@@ -188,7 +198,12 @@ export class ServingNode {
       metrics: clusterMetrics ?? (() => registry.metrics()),
     }
     const routes = [
-      ...apiRoutes({ authenticator, relay: this.#relay, catalog: () => this.#settings.current.catalog }),
+      ...apiRoutes({
+        authenticator,
+        relay: this.#relay,
+        storedResponses: this.#storedResponses,
+        catalog: () => this.#settings.current.catalog,
+      }),
       ...managementRoutes({ authenticator, database: this.#database }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),

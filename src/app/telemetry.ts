@@ -65,6 +65,11 @@ export class Telemetry {
     help: 'Usage records that the database refused and that were set aside in rejected.jsonl. Must be 0.',
     registers: [this.registry],
   })
+  readonly #unkept = new Counter({
+    name: 'tollgate_responses_unkept_total',
+    help: 'Responses that were given but could not be stored for later requests.',
+    registers: [this.registry],
+  })
 
   constructor(log: Logger) {
     this.#log = log
@@ -104,6 +109,11 @@ export class Telemetry {
   usageRejected(error: unknown): void {
     this.#rejected.inc()
     this.#log.error({ cause: describe(error) }, 'usage.rejected')
+  }
+
+  responseUnkept(error: unknown, requestId: string): void {
+    this.#unkept.inc()
+    this.#log.warn({ request_id: requestId, cause: describe(error) }, 'response.unkept')
   }
 
   /** A background duty failed; it will be tried again. */

@@ -36,6 +36,7 @@ describe('buildCatalog', () => {
       timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 },
       quirks: {
         streamOptions: undefined,
+        encryptedReasoning: undefined,
         reasoningBudget: undefined,
         sampling: undefined,
         functionIds: undefined,
@@ -78,6 +79,7 @@ describe('buildCatalog', () => {
           formats: ['responses'],
           quirks: {
             stream_options: false,
+            encrypted_reasoning: false,
             reasoning_budget: true,
             sampling: false,
             function_ids: false,
@@ -95,6 +97,7 @@ describe('buildCatalog', () => {
     assert.deepEqual(channel?.formats, ['responses'])
     assert.deepEqual(channel?.quirks, {
       streamOptions: false,
+      encryptedReasoning: false,
       reasoningBudget: true,
       sampling: false,
       functionIds: false,
@@ -176,6 +179,9 @@ describe('buildCatalog', () => {
 
 describe('parseDurationMs', () => {
   it('reads milliseconds, seconds and minutes', () => {
-    assert.deepEqual(['0s', '250ms', '5s', '2m'].map(parseDurationMs), [0, 250, 5_000, 120_000])
+    assert.deepEqual(
+      ['0s', '250ms', '5s', '2m', '1h', '30d'].map(parseDurationMs),
+      [0, 250, 5_000, 120_000, 3_600_000, 2_592_000_000],
+    )
   })
 })

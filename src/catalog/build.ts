@@ -84,6 +84,7 @@ function fromChannelConfig(config: ChannelConfig): Channel {
     },
     quirks: {
       streamOptions: quirks.stream_options,
+      encryptedReasoning: quirks.encrypted_reasoning,
       reasoningBudget: quirks.reasoning_budget,
       sampling: quirks.sampling,
       functionIds: quirks.function_ids,
@@ -169,10 +170,16 @@ function isDay(text: string): boolean {
   return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text)
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 }
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
 
 /** `5s` → 5000; the schema has checked the form. */
 export function parseDurationMs(text: string): number {
-  const [, count = '0', unit = 'ms'] = /^(\d+)(ms|s|m)$/.exec(text) ?? []
+  const [, count = '0', unit = 'ms'] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? []
   return Number(count) * (UNIT_MS[unit] ?? 1)
 }

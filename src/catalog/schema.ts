@@ -52,6 +52,7 @@ export const ChannelConfig = Type.Object(
       Type.Object(
         {
           stream_options: Type.Optional(Type.Boolean()),
+          encrypted_reasoning: Type.Optional(Type.Boolean()),
           reasoning_budget: Type.Optional(Type.Boolean()),
           sampling: Type.Optional(Type.Boolean()),
           function_ids: Type.Optional(Type.Boolean()),

@@ -23,6 +23,11 @@ export const FAULT_KINDS = {
   unsupported_parameter: { status: 400, type: 'invalid_request_error', code: 'unsupported_parameter' },
   context_length_exceeded: { status: 400, type: 'context_length_exceeded', code: 'context_length_exceeded' },
   model_not_found: { status: 400, type: 'invalid_request_error', code: 'model_not_found' },
+  previous_response_not_found: {
+    status: 400,
+    type: 'invalid_request_error',
+    code: 'previous_response_not_found',
+  },
   currency_retired: { status: 400, type: 'invalid_request_error', code: 'currency_retired' },
   not_found: { status: 404, type: 'invalid_request_error', code: 'not_found' },
   method_not_allowed: { status: 405, type: 'invalid_request_error', code: 'method_not_allowed' },

@@ -25,6 +25,11 @@ export interface Work {
   encode(target: Target): Exchange
   /** What serves when no upstream has an endpoint for it or one that works, where the gateway knows an answer itself. */
   answerWithoutUpstream?(limits: ModelLimits): Answer
+  /**
+   * Told of the bytes that complete a good answer, the whole of it or the end of a stream, once it is recorded; they
+   * leave when this has resolved. Must not throw.
+   */
+  readonly beforeEnd?: ((lastBytes: Uint8Array) => Promise<void>) | undefined
 }
 
 export type Operation = 'chat' | 'embeddings' | 'token-count'
@@ -44,6 +49,8 @@ export interface Target {
   readonly quirks: Quirks
   /** Shown to the client as `_routing` when the operator wants that. */
   readonly routing: RoutingInfo | undefined
+  /** What the operator says that the model can do, in free words (docs/configuration.md). */
+  readonly capabilities?: readonly string[] | undefined
   /** What the model can take and say, for fields that the upstream's format wants and the client's does not. */
   readonly limits?: ModelLimits | undefined
 }
@@ -52,6 +59,8 @@ export interface Target {
 export interface Quirks {
   /** `false`: the upstream refuses `stream_options`, so a stream brings no usage of its own. */
   readonly streamOptions?: boolean | undefined
+  /** `false`: the upstream does not know how to give its reasoning out sealed. */
+  readonly encryptedReasoning?: boolean | undefined
   /** `true`: the upstream takes how much to reason as a budget of tokens and knows no effort. */
   readonly reasoningBudget?: boolean | undefined
   /** `false`: the upstream refuses `temperature`, `top_p` and `top_k`. */

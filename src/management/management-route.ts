@@ -1,7 +1,7 @@
-import { Fault } from '#core/fault.ts'
 import { bearerToken } from '#http/inbound/bearer-token.ts'
 import { type AnyRoute, defineRoute, type Inbound, type Route, type RouteDocs } from '#http/inbound/route.ts'
-import { type Database, isUnavailable } from '#storage/database.ts'
+import { orUnavailable } from '#storage/availability.ts'
+import type { Database } from '#storage/database.ts'
 import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Manager } from '#tenants/principal.ts'
 
@@ -15,24 +15,12 @@ export interface ManagementEndpoint extends Pick<Route, 'method' | 'path' | 'bod
   readonly docs: Omit<RouteDocs, 'security'>
 }
 
-const RETRY_AFTER_SECONDS = 5
-
 /** A route for the caller of a management token. Unlike inference, it cannot be served while the database is away. */
 export function managementRoute({ authenticator }: ManagementDeps, endpoint: ManagementEndpoint): AnyRoute {
   return defineRoute<Manager>({
     ...endpoint,
     authorize: request => authenticator.management(bearerToken(request)),
-    handle: async (request, manager) => {
-      try {
-        await endpoint.handle(request, manager)
-      } catch (cause) {
-        if (!isUnavailable(cause)) throw cause
-        throw new Fault('service_unavailable', 'The database cannot be reached at the moment; try again shortly.', {
-          retryAfterSeconds: RETRY_AFTER_SECONDS,
-          cause,
-        })
-      }
-    },
+    handle: (request, manager) => orUnavailable(endpoint.handle(request, manager)),
     docs: { ...endpoint.docs, security: 'management-token' },
   })
 }

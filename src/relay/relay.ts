@@ -96,6 +96,7 @@ export class Relay {
       format: endpoint.format,
       upstreamModel: offer.upstreamModel,
       publicModel: model.id,
+      capabilities: model.capabilities,
       limits: model.limits,
       quirks: channel.quirks,
       routing: this.#deps.showsRouting()
@@ -147,6 +148,7 @@ export class Relay {
     if (outcome.kind === 'gone') return undefined
     const { answer } = outcome
     if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
+    await call.work.beforeEnd?.(answer.body)
     call.sink.send(200, answerHeaders(JSON_HEADERS, input.exchange, answer), answer.body)
     noteOverhead(call, outcome.timing)
     return undefined
@@ -169,7 +171,11 @@ export class Relay {
     if (fault) {
       input.call.facts.fault = fault
       sink.end(codec.encodeFault(fault))
-    } else sink.end(codec.finish())
+    } else {
+      const lastBytes = codec.finish()
+      if (outcome.kind === 'completed') await input.call.work.beforeEnd?.(lastBytes)
+      sink.end(lastBytes)
+    }
     noteOverhead(input.call, outcome.timing)
     return undefined
   }

@@ -1,5 +1,5 @@
 import type { Exchange, Target, Work } from '#core/work.ts'
-import type { RequestFacts, WireFormat } from './format.ts'
+import type { RequestFacts, Stated, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
 import { JsonArrayStream } from './json-array-stream.ts'
@@ -11,8 +11,11 @@ export interface ChatRequestContext {
   readonly given?: Readonly<Record<string, unknown>>
   /** What a stream is sent as. */
   readonly streamedAs?: 'events' | 'json-array'
+  /** What the bytes say, for who has parsed them already. */
+  readonly parsed?: Record<string, unknown>
   /** Headers for an upstream of the same format: versions and trials of its API. */
   readonly headers?: Readonly<Record<string, string>>
+  readonly stated?: Stated
 }
 
 /**
@@ -21,18 +24,14 @@ export interface ChatRequestContext {
  * @param format what the client speaks
  * @throws Fault `invalid_request` naming the field
  */
-export function chatWork(
-  format: WireFormat,
-  bytes: Buffer,
-  { given, headers = {}, streamedAs = 'events' }: ChatRequestContext = {},
-): Work {
-  const parsed = parseJsonObject(bytes)
+export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequestContext = {}): Work {
+  const { given, headers = {}, streamedAs = 'events', stated, parsed = parseJsonObject(bytes) } = context
   const body = given ? { ...parsed, ...given } : parsed
   const facts = format.passThrough.readRequest(body)
   const encode = (target: Target): Exchange => {
-    if (target.format === format.name) return { ...passThrough(format, bytes, facts, target), headers }
+    if (target.format === format.name) return { ...passThrough(format, bytes, facts, target, stated), headers }
     const call = format.decodeRequest(body)
-    return translate(format, upstreamFormat(target), { call, body, estimate: facts.estimate }, target)
+    return translate(format, upstreamFormat(target), { call, body, estimate: facts.estimate, stated }, target)
   }
   return {
     scene: 'chat',
@@ -62,13 +61,14 @@ function passThrough(
   bytes: Buffer,
   facts: RequestFacts,
   target: Target,
+  stated: Stated | undefined,
 ): Omit<Exchange, 'headers'> {
   const { editRequest, editAnswer, editStream } = format.passThrough
   return {
     body: editRequest(bytes, facts, target),
     warnings: [],
-    decodeAnswer: answer => editAnswer(answer, target),
+    decodeAnswer: answer => editAnswer(answer, target, stated),
     decodeFault: (status, error) => format.decodeFault(status, tryParse(error)),
-    openStream: () => editStream(facts, target),
+    openStream: () => editStream(facts, target, stated),
   }
 }

@@ -56,7 +56,11 @@ export interface AnswerContext {
   readonly request?: Readonly<Record<string, unknown>> | undefined
   /** What the request is thought to come to, for formats that tell before the upstream has counted. */
   readonly inputTokensEstimate?: number | undefined
+  readonly stated?: Stated | undefined
 }
+
+/** Members of an answer that the gateway states, whatever an upstream says of them, where it keeps answers. */
+export type Stated = { readonly id: string } & Readonly<Record<string, unknown>>
 
 /** Fed every frame in order, then `end` once when the upstream closes. */
 export interface StreamDecoder {
@@ -98,11 +102,11 @@ export type ListingFormat = WireFormat & { readonly modelListing: ModelListing }
 export interface PassThrough {
   /** The few facts that the gateway reads of a request. @throws Fault `invalid_request` naming the field */
   readRequest(body: unknown): RequestFacts
-  /** Replaces model and stream options; every other byte stays. */
+  /** Replaces what is the gateway's to say: the model, stream options, what is kept; every other byte stays. */
   editRequest(bytes: Buffer, facts: RequestFacts, target: Target): Buffer
   /** @throws Fault when a success status carries an error or nonsense */
-  editAnswer(bytes: Buffer, target: Target): Answer
-  editStream(facts: RequestFacts, target: Target): StreamCodec
+  editAnswer(bytes: Buffer, target: Target, stated?: Stated): Answer
+  editStream(facts: RequestFacts, target: Target, stated?: Stated): StreamCodec
 }
 
 export interface RequestFacts {

@@ -152,10 +152,10 @@ describe('translate', () => {
   })
 
   it('refuses what points to something that only another host keeps', () => {
-    const call = responses.decodeRequest({ model: 'm', input: 'And then?', previous_response_id: 'resp_1' })
+    const call = responses.decodeRequest({ model: 'm', input: 'And then?', prompt: { id: 'pmpt_1' } })
     assert.throws(
       () => translate(responses, chatCompletions, asked(call), target()),
-      (error: unknown) => error instanceof Fault && error.param === 'previous_response_id' && error.status === 400,
+      (error: unknown) => error instanceof Fault && error.param === 'prompt' && error.status === 400,
     )
   })
 

@@ -5,7 +5,7 @@ import type { Exchange, Observed, Target, Work } from '#core/work.ts'
 import { type Adapt, adaptAll, type Sides } from './adaptation.ts'
 import { lossesOfResult } from './answer-losses.ts'
 import { named } from './answer-name.ts'
-import type { AnswerContext, EncodedRequest, FormatName, WireFormat } from './format.ts'
+import type { AnswerContext, EncodedRequest, FormatName, Stated, WireFormat } from './format.ts'
 import { tryParse } from './json/parse.ts'
 import { TranslatingStream } from './translating-stream.ts'
 
@@ -17,6 +17,7 @@ export interface ClientRequest {
   readonly call: Call
   readonly body: Readonly<Record<string, unknown>>
   readonly estimate: Work['estimate']
+  readonly stated?: Stated | undefined
 }
 
 const NO_LIMITS = Object.freeze({ contextLength: undefined, maxOutputTokens: undefined })
@@ -29,7 +30,7 @@ const NO_LIMITS = Object.freeze({ contextLength: undefined, maxOutputTokens: und
 export function translate(
   client: WireFormat,
   upstream: WireFormat,
-  { call, body: request, estimate }: ClientRequest,
+  { call, body: request, estimate, stated }: ClientRequest,
   target: Target,
 ): Exchange {
   const { adapted, body, warnings } = translateRequest(client, upstream, call, target)
@@ -39,6 +40,7 @@ export function translate(
     wantsStreamUsage: call.wantsStreamUsage,
     request,
     inputTokensEstimate: estimate(target.limits ?? NO_LIMITS).inputTokens,
+    stated,
   }
   return {
     body: Buffer.from(JSON.stringify(body)),
@@ -78,7 +80,7 @@ export function translateRequest(
 
 /** Fields that point to what another host keeps: without them the model would answer something else. */
 const POINTERS: Readonly<Partial<Record<FormatName, readonly string[]>>> = Object.freeze({
-  responses: ['previous_response_id', 'conversation', 'prompt', 'background'],
+  responses: ['prompt'],
   'generate-content': ['cachedContent'],
 })
 

@@ -133,6 +133,7 @@ describe('a start with a mistake', () => {
       good.replace('sk-upstream-secret', `"\${NO_SUCH_KEY}"`),
       /:3: the environment variable NO_SUCH_KEY is not set/,
     ],
+    ['a time that is none', `${good}\nresponses: { keep: 0d }`, /tollgate\.yaml:\d+: responses\.keep must match/],
     ['a duplicate model', good.replace('id: test-embedding', 'id: test-chat'), /model "test-chat" is declared twice/],
   ]
   for (const [name, config, message] of cases) {

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
+import pg from 'pg'
 import { EmbeddedPostgres } from '#storage/embedded/server.ts'
 import { mintCredential } from '#tenants/credential.ts'
 import { eventually } from '../support/eventually.ts'
@@ -53,6 +54,70 @@ describe('when the database is away', () => {
       try {
         await reportsTotal(gateway, 6)
         assert.equal((await gateway.fetch('/readyz')).status, 200)
+        assert.equal(await gateway.terminate(), 0)
+      } finally {
+        await second.stop()
+      }
+    } finally {
+      await gateway.stop()
+      await upstream.stop()
+      await first.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
+  it('answers those whose responses it cannot keep, and says so to its operator', { timeout: 60_000 }, async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'tollgate-away-'))
+    const server = () => new EmbeddedPostgres({ dataFolder: folder, onExit: () => {}, onProgress: () => {} })
+    const first = server()
+    await first.start()
+    const { socketFolder } = first.address as { socketFolder: string }
+    const url = `postgres://postgres@localhost/tollgate?host=${encodeURIComponent(socketFolder)}`
+    const upstream = await ScriptedUpstream.start(answerWhole())
+    const gateway = await Gateway.start({
+      config: configFor(upstream.url),
+      database: 'embedded',
+      environment: { DATABASE_URL: url },
+    })
+    const create = async (fields: object = {}) => {
+      const response = await gateway.post('/v1/responses', { model: 'test-chat', input: 'Hi', ...fields })
+      return { response, text: await response.text(), requestId: response.headers.get('x-request-id') }
+    }
+    const unkept = async (requestId: string | null) => {
+      const line = await eventually('the warning', () =>
+        gateway.lines('response.unkept').find(({ request_id }) => request_id === requestId),
+      )
+      assert.equal(line.level, 'warn')
+    }
+    try {
+      const { id } = JSON.parse((await create()).text)
+      const blocker = new pg.Client({ connectionString: url })
+      await blocker.connect()
+      await blocker.query('begin; lock table stored_responses')
+      const held = await create()
+      assert.equal(JSON.parse(held.text).output[0].content[0].text, 'Hello')
+      await unkept(held.requestId)
+      await blocker.end()
+
+      await first.stop()
+      const whole = await create()
+      assert.equal(JSON.parse(whole.text).output[0].content[0].text, 'Hello')
+      await unkept(whole.requestId)
+      const streamed = await create({ stream: true })
+      assert.match(streamed.text, /event: response\.completed\ndata: .*"Hello".*\n\n$/)
+      await unkept(streamed.requestId)
+      assert.match(await (await gateway.fetch('/metrics')).text(), /^tollgate_responses_unkept_total 3$/m)
+      assert.equal((await create({ store: false })).response.status, 200)
+      assert.equal(gateway.lines('response.unkept').length, 3)
+      assert.equal((await create({ previous_response_id: id })).response.status, 503)
+      assert.equal((await gateway.fetch(`/v1/responses/${id}`)).status, 503)
+
+      const second = server()
+      await second.start()
+      try {
+        assert.equal((await create({ previous_response_id: id })).response.status, 200)
+        const lost = await create({ previous_response_id: JSON.parse(whole.text).id })
+        assert.equal(JSON.parse(lost.text).error.code, 'previous_response_not_found')
         assert.equal(await gateway.terminate(), 0)
       } finally {
         await second.stop()

@@ -178,8 +178,6 @@ const decimal = (max: number) => fc.integer({ min: 0, max: max * 100 }).map(valu
 
 const ownFields = fc.record(
   {
-    store: fc.boolean(),
-    previous_response_id: name,
     include: fc.constant(['reasoning.encrypted_content']),
     reasoning: fc.record({ summary: fc.constantFrom('auto', 'detailed') }),
     text: fc.record({ x_style: name }),
@@ -193,7 +191,7 @@ export const anyResponsesCall: fc.Arbitrary<Call> = fc
   .record(
     {
       model: name,
-      // A body without any input is refused, as long as nothing is stored.
+      // A body without any input is refused.
       messages: fc.array(message, { minLength: 1, maxLength: 5 }).map(joinMessages),
       tools: fc.array(tool, { minLength: 1, maxLength: 3 }),
       toolChoice,

@@ -12,6 +12,8 @@ export interface Config {
   readonly bootstrapCredit: string
   readonly showsRouting: boolean
   readonly durability: Durability
+  /** How long responses are kept for those who may come back to them. */
+  readonly responsesKeptMs: number
   readonly drainDeadlineMs: number
   readonly keepAliveMs: number
   readonly metricsToken: string | undefined
@@ -28,6 +30,7 @@ export interface LoadOptions {
 
 const DEFAULT_FILE = 'tollgate.yaml'
 const BOOTSTRAP_CREDIT_DEFAULT = '100'
+const RESPONSES_KEEP_DEFAULT = '30d'
 const DRAIN_DEADLINE_DEFAULT = '30s'
 /** Well below the minute after which proxies commonly give up on a silent connection. */
 const KEEP_ALIVE_DEFAULT = '15s'
@@ -82,6 +85,7 @@ export function parseConfig(text: string, source: string, { providers, variables
     bootstrapCredit: config.bootstrap?.credit ?? BOOTSTRAP_CREDIT_DEFAULT,
     showsRouting: config.show_routing ?? false,
     durability: config.metering?.durability ?? 'journal',
+    responsesKeptMs: parseDurationMs(config.responses?.keep ?? RESPONSES_KEEP_DEFAULT),
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,

@@ -11,6 +11,9 @@ export const FileConfig = Type.Object(
     ),
     show_routing: Type.Optional(Type.Boolean()),
     metering: Type.Optional(Type.Object({ durability: Type.Optional(Type.Enum(['journal', 'database'])) }, closed)),
+    responses: Type.Optional(
+      Type.Object({ keep: Type.Optional(Type.String({ pattern: '^[1-9]\\d{0,3}(s|m|h|d)$' })) }, closed),
+    ),
     drain: Type.Optional(Type.Object({ deadline: Type.Optional(Type.String({ pattern: '^\\d+(ms|s|m)$' })) }, closed)),
     streams: Type.Optional(
       Type.Object({ keep_alive: Type.Optional(Type.String({ pattern: '^[1-9]\\d*(ms|s|m)$' })) }, closed),

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { jsonText, printedObject } from '../../../test/support/arbitrary-json.ts'
-import { addMember, applyEdits, type Edit, setMember } from './edit.ts'
+import { addMember, applyEdits, type Edit, removeMember, removeSpans, setMember } from './edit.ts'
+import { scanElements } from './elements.ts'
 
 /** The edited text, after checking that no byte outside the edit has changed. */
 function applied(bytes: Buffer, edit: Edit): string {
@@ -30,6 +31,15 @@ describe('applyEdits', () => {
       { start: 4, end: 6, text: '' },
     ]
     assert.equal(applyEdits(Buffer.from('0123456789'), edits).toString(), 'é😀1236789!')
+  })
+
+  it('inserts before what is replaced at the same place', () => {
+    const edits = [
+      { start: 2, end: 4, text: '' },
+      { start: 2, end: 2, text: 'a' },
+      { start: 2, end: 2, text: 'b' },
+    ]
+    assert.equal(applyEdits(Buffer.from('012345'), edits).toString(), '01ab45')
   })
 
   it('changes nothing but the edited spans', () => {
@@ -116,5 +126,39 @@ describe('addMember', () => {
     const bytes = Buffer.from('{"x":1}')
     const edits = [setMember(bytes, 'model', '"b"'), addMember(bytes, '_routing', '{}')]
     assert.equal(applyEdits(bytes, edits).toString(), '{"x":1,"model":"b","_routing":{}}')
+  })
+})
+
+describe('removeMember', () => {
+  it('takes a member and its comma out, wherever it stands', () => {
+    fc.assert(
+      fc.property(printedObject, fc.nat(), ({ text, members }, pick) => {
+        fc.pre(members.length > 0)
+        const { key } = members[pick % members.length]!
+        const bytes = Buffer.from(text)
+        const result = JSON.parse(applyEdits(bytes, removeMember(bytes, key)).toString())
+        const others = members.filter(member => member.key !== key)
+        assert.deepEqual(result, Object.fromEntries(others.map(other => [other.key, JSON.parse(other.valueText)])))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('changes nothing where there is no such member', () => {
+    assert.deepEqual(removeMember(Buffer.from('{"a":{"b":1}}'), 'b'), [])
+  })
+})
+
+describe('removeSpans', () => {
+  it('takes any elements of an array out and leaves the others as they are', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(jsonText, fc.boolean()), { maxLength: 8 }), elements => {
+        const bytes = Buffer.from(`[${elements.map(([text]) => text).join(',')}]`)
+        const edits = removeSpans(scanElements(bytes), index => elements[index]![1])
+        const kept = elements.filter(([, isRemoved]) => !isRemoved).map(([text]) => JSON.parse(text))
+        assert.deepEqual(JSON.parse(applyEdits(bytes, edits).toString()), kept)
+      }),
+      { numRuns: 300 },
+    )
   })
 })

@@ -72,7 +72,7 @@ describe('findMember', () => {
 
   it('finds a key of several bytes a character in a body that has escapes elsewhere', () => {
     const bytes = Buffer.from('{"schlüssel":"a","b":"\\n"}')
-    assert.deepEqual(findMember(bytes, 'schlüssel'), { key: 'schlüssel', valueStart: 14, valueEnd: 17 })
+    assert.deepEqual(findMember(bytes, 'schlüssel'), { key: 'schlüssel', start: 1, valueStart: 14, valueEnd: 17 })
   })
 
   it('looks at the top level only', () => {
@@ -82,7 +82,7 @@ describe('findMember', () => {
   it('starts at the object that follows an offset', () => {
     const bytes = Buffer.from('data: {"a":1,"b":2}')
     const member = findMember(bytes, 'b', 'data:'.length)
-    assert.deepEqual(member, { key: 'b', valueStart: 17, valueEnd: 18 })
+    assert.deepEqual(member, { key: 'b', start: 13, valueStart: 17, valueEnd: 18 })
   })
 })
 

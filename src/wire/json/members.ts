@@ -6,16 +6,18 @@
  */
 export interface Member {
   readonly key: string
+  /** Offset of the key's opening quote. */
+  readonly start: number
   /** Offset of the value's first byte, and the offset after its last one. */
   readonly valueStart: number
   readonly valueEnd: number
 }
 
-const QUOTE = 0x22
-const COMMA = 0x2c
+export const QUOTE = 0x22
+export const COMMA = 0x2c
 const BACKSLASH = 0x5c
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
+export const OPEN_BRACKET = 0x5b
+export const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
@@ -28,7 +30,7 @@ export function scanMembers(bytes: Buffer, from = 0): Member[] {
     const key = readKey(bytes, at, keyEnd)
     const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1)
     const valueEnd = endOfValue(bytes, valueStart)
-    members.push({ key, valueStart, valueEnd })
+    members.push({ key, start: at, valueStart, valueEnd })
     at = skipSpace(bytes, valueEnd)
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1)
   }
@@ -42,7 +44,7 @@ export function findMember(bytes: Buffer, key: string, from = 0): Member | undef
     const keyEnd = endOfString(bytes, at)
     const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1)
     const valueEnd = endOfValue(bytes, valueStart)
-    if (isKey(bytes, at, keyEnd, key)) return { key, valueStart, valueEnd }
+    if (isKey(bytes, at, keyEnd, key)) return { key, start: at, valueStart, valueEnd }
     at = skipSpace(bytes, valueEnd)
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1)
   }
@@ -73,7 +75,7 @@ function hasEscape(bytes: Buffer, start: number, end: number): boolean {
   return false
 }
 
-function skipSpace(bytes: Buffer, from: number): number {
+export function skipSpace(bytes: Buffer, from: number): number {
   let at = from
   while (at < bytes.length && (bytes[at] as number) <= 0x20) at += 1
   return at
@@ -91,7 +93,7 @@ function endOfString(bytes: Buffer, start: number): number {
   }
 }
 
-function endOfValue(bytes: Buffer, start: number): number {
+export function endOfValue(bytes: Buffer, start: number): number {
   const first = bytes[start]
   if (first === QUOTE) return endOfString(bytes, start)
   if (first === OPEN_BRACE || first === OPEN_BRACKET) return endOfNested(bytes, start)

@@ -86,7 +86,7 @@ describe('decodeRequest', () => {
   })
 
   it('carries what only the format knows, and takes log probabilities out of what is to be included', () => {
-    const own = { previous_response_id: 'resp_0', store: false, background: true, truncation: 'auto', x_new: [1] }
+    const own = { prompt: { id: 'pmpt_1' }, truncation: 'auto', x_new: [1] }
     const include = ['message.output_text.logprobs', 'reasoning.encrypted_content']
     const call = decode({ ...own, include, text: { x_style: 1 } })
     assert.deepEqual(call.extensions, {
@@ -95,8 +95,13 @@ describe('decodeRequest', () => {
     assert.equal(call.topLogprobs, 0)
   })
 
-  it('needs no input where an upstream has the prompt', () => {
+  it('leaves what is the gateway’s affair behind: what it keeps, and what it has kept', () => {
+    assert.deepEqual(decode({ store: true, previous_response_id: 'resp_0' }).extensions, { responses: {} })
+  })
+
+  it('needs no input where the prompt is kept elsewhere', () => {
     assert.deepEqual(decodeRequest({ model: 'm', previous_response_id: 'resp_0' }).messages, [])
+    assert.deepEqual(decodeRequest({ model: 'm', prompt: { id: 'pmpt_1' } }).messages, [])
     assert.equal(faultOf({ model: 'm' }).param, 'input')
   })
 

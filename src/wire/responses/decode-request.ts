@@ -14,8 +14,8 @@ export const INCLUDE_LOGPROBS = 'message.output_text.logprobs'
 
 const check: Validator<ResponsesRequest> = validator(ResponsesRequest)
 
-/** Where the prompt may be when the body has no input: with the upstream. */
-const STORED_PROMPTS = ['prompt', 'previous_response_id', 'conversation']
+/** Where the prompt may be when the body has no input. */
+const STORED_PROMPTS = ['prompt', 'previous_response_id']
 
 /** @throws Fault `invalid_request` naming the field */
 export const validateRequest: Validator<ResponsesRequest> = (body): asserts body is ResponsesRequest => {

@@ -49,7 +49,11 @@ const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
   ['image_generation_call', 'ig'],
 ])
 
-/** An item's id follows from its response and its place, so it is the same in every event and in the whole answer. */
-export function itemId(responseId: string, type: string, index: number): string {
-  return `${ID_PREFIXES.get(type) ?? 'item'}_${responseId.replace(/^resp_/, '')}_${index}`
+/**
+ * An item's id follows from its response and its place, so it is the same in every event and in the whole answer.
+ *
+ * @param place its index in the output, or any other word that no other item of the response has
+ */
+export function itemId(responseId: string, type: string, place: number | string): string {
+  return `${ID_PREFIXES.get(type) ?? 'item'}_${responseId.replace(/^resp_/, '')}_${place}`
 }

@@ -29,7 +29,11 @@ describe('encodeRequest', () => {
   it('is undone by decodeRequest for every call that the format can carry', () => {
     fc.assert(
       fc.property(anyResponsesCall, call => {
-        const { body, warnings } = encodeRequest(call, target({ upstreamModel: call.model }))
+        const { body, warnings } = encodeRequest(
+          call,
+          target({ upstreamModel: call.model, quirks: { encryptedReasoning: false } }),
+        )
+        assert.equal(body.store, false)
         assert.deepEqual(overTheWire(decodeRequest(overTheWire(body))), overTheWire(call))
         assert.deepEqual(warnings, [])
       }),
@@ -39,7 +43,7 @@ describe('encodeRequest', () => {
 
   it('names the model as the upstream does and sends a lone text as a string', () => {
     assert.deepEqual(encode({}), {
-      body: { model: 'upstream-model', input: [{ role: 'user', content: 'Hi' }] },
+      body: { store: false, model: 'upstream-model', input: [{ role: 'user', content: 'Hi' }] },
       warnings: [],
     })
   })
@@ -114,7 +118,7 @@ describe('encodeRequest', () => {
     assert.deepEqual(warnings, [])
   })
 
-  it('stores nothing for a call of another format, and has its reasoning sealed', () => {
+  it('has nothing stored, and reasoning sealed unless the host cannot do it', () => {
     const { body } = encode({
       extensions: {},
       reasoning: { effort: 'low' },
@@ -197,6 +201,7 @@ describe('encodeRequest', () => {
     })
     assert.deepEqual(body, {
       x_kept: 1,
+      store: false,
       model: 'upstream-model',
       input: [
         { role: 'user', content: 'Hi' },
@@ -204,6 +209,7 @@ describe('encodeRequest', () => {
         { type: 'function_call', call_id: 'c', name: 'f', arguments: '' },
         { type: 'function_call_output', call_id: 'c', output: [] },
       ],
+      include: ['reasoning.encrypted_content'],
       tools: [{ type: 'function', name: 'f', parameters: null, strict: true }],
       reasoning: { effort: 'high' },
     })

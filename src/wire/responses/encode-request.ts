@@ -6,6 +6,7 @@ import { isObject } from '../json/parse.ts'
 import { FORMAT, type Json, ownFields } from './decode-item.ts'
 import { INCLUDE_LOGPROBS } from './decode-request.ts'
 import { encodeCitation, encodeReasoning, encodeToolCall } from './encode-item.ts'
+import { SEALED_REASONING, wantsSealedReasoning } from './sealed-reasoning.ts'
 
 /** What is known while the parts of a call are written. */
 interface Context {
@@ -25,13 +26,13 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
   const isForeign = call.extensions[FORMAT] === undefined
   const { instructions, messages } = takeInstructions(call.messages)
   const body = withoutUndefined({
-    // The whole history comes with each call of another format, so nothing need be stored for the next one.
-    ...(isForeign && { store: false }),
     ...own,
+    // What is to be kept is kept by the gateway.
+    store: false,
     model: target.upstreamModel,
     instructions,
     input: messages.flatMap(message => encodeMessage(message, context)),
-    include: encodeInclude(call, own.include, isForeign),
+    include: encodeInclude(call, own.include, target),
     tools: call.tools?.flatMap(tool => encodeTool(tool, isForeign, warn)),
     tool_choice: call.toolChoice ? encodeToolChoice(call.toolChoice, call.tools ?? []) : own.tool_choice,
     parallel_tool_calls: call.parallelToolCalls,
@@ -91,13 +92,12 @@ function takeInstructions(messages: readonly Message[]) {
   return isPlain && !part.extensions ? { instructions: part.text, messages: rest } : { messages }
 }
 
-/** Reasoning that another format's client is to send back must come sealed, since nothing is stored. */
-function encodeInclude(call: Call, own: unknown, isForeign: boolean): unknown {
-  const include: unknown[] = Array.isArray(own) ? [...own] : []
-  if (call.topLogprobs !== undefined) include.push(INCLUDE_LOGPROBS)
-  const isThinking = call.reasoning !== undefined && call.reasoning.effort !== 'none'
-  if (isForeign && isThinking) include.push('reasoning.encrypted_content')
-  return include.length === 0 ? undefined : include
+function encodeInclude({ topLogprobs, reasoning }: Call, own: unknown, target: Target): unknown {
+  const include = new Set<unknown>(Array.isArray(own) ? own : [])
+  if (topLogprobs !== undefined) include.add(INCLUDE_LOGPROBS)
+  const isThinking = reasoning !== undefined && reasoning.effort !== 'none'
+  if (wantsSealedReasoning({ isThinking, isKept: false }, target)) include.add(SEALED_REASONING)
+  return include.size === 0 ? undefined : [...include]
 }
 
 function mergedObject(own: unknown, fields: Json): Json | undefined {

@@ -107,6 +107,13 @@ describe('encodeResponse', () => {
     )
   })
 
+  it('goes under the id that the gateway states, which its items follow, and says what is kept', () => {
+    const stated = { id: 'resp_9', store: true, previous_response_id: 'resp_8' }
+    const body = encodeResponse(resultOf([HELLO]), { publicModel: 'm', wantsStreamUsage: false, stated })
+    assert.deepEqual([body.id, body.store, body.previous_response_id], ['resp_9', true, 'resp_8'])
+    assert.equal((body.output as Json[])[0]?.id, 'msg_9_0')
+  })
+
   it('puts texts and refusals that follow each other into one message', () => {
     const [message, second] = outputOf(HELLO, { type: 'refusal', text: 'No.' })
     assert.deepEqual(

@@ -46,13 +46,15 @@ export function encodeResponse(result: Result, context: AnswerContext): Record<s
   // A request of this format asks for one answer and no more.
   const choice: Choice = result.choices[0] ?? { index: 0, parts: [], finish: { reason: 'other', raw: undefined } }
   const ending = encodeFinish(choice.finish)
+  const id = context.stated?.id ?? result.id
   return {
-    ...responseHead(result, context),
+    ...responseHead({ id, createdAt: result.createdAt }, context),
     ...ending,
-    output: encodeOutput(choice, result.id, itemStatus(ending)),
+    output: encodeOutput(choice, id, itemStatus(ending)),
     usage: result.usage ? encodeUsage(result.usage) : null,
     ...(result.serviceTier !== undefined && { service_tier: result.serviceTier }),
     ...result.extensions[FORMAT],
+    ...context.stated,
   }
 }
 

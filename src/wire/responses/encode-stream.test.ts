@@ -116,6 +116,19 @@ describe('encodeStream', () => {
     ])
   })
 
+  it('goes under the id that the gateway states, which its items follow, and says what is kept', () => {
+    const stated = { id: 'resp_9', store: true, previous_response_id: 'resp_8' }
+    const encoder = encodeStream({ publicModel: 'm', wantsStreamUsage: false, stated })
+    const frames = [START, ...text(0, 'Hi'), ...END].flatMap(event => encoder.push(event))
+    for (const { data } of frames) {
+      const { response, item_id = 'msg_9_0', item = { id: 'msg_9_0' } } = JSON.parse(data ?? '')
+      assert.deepEqual([item_id, item.id], ['msg_9_0', 'msg_9_0'])
+      if (!response) continue
+      const { id, store, previous_response_id } = response
+      assert.deepEqual({ id, store, previous_response_id }, stated)
+    }
+  })
+
   it('ends with the very items that it announced', () => {
     fc.assert(
       fc.property(anyResponsesEvents, each => {

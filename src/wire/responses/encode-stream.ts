@@ -72,7 +72,7 @@ export function encodeStream(context: AnswerContext): StreamEncoder {
 
 const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf<T>) => Frame[] } = Object.freeze({
   'response-start': (state, { id, createdAt }) => {
-    state.id = id
+    state.id = state.context.stated?.id ?? id
     state.createdAt = createdAt
     const response = wholeResponse(state, { status: 'in_progress', error: null, incomplete_details: null })
     return [frame(state, 'response.created', { response }), frame(state, 'response.in_progress', { response })]
@@ -125,7 +125,7 @@ function frame(state: State, type: string, fields: Json): Frame {
 
 function wholeResponse({ id, createdAt, context, output, usage }: State, ending: Json): Json {
   const head = responseHead({ id, createdAt }, context)
-  return { ...head, ...ending, output, usage: usage ? encodeUsage(usage) : null }
+  return { ...head, ...ending, output, usage: usage ? encodeUsage(usage) : null, ...context.stated }
 }
 
 function startPart(state: State, start: EventOf<'part-start'>): Frame[] {

@@ -8,8 +8,8 @@ import type { ResponsesItem, ResponsesRequest } from './schema.ts'
 const OUTPUT_TOKENS_DEFAULT = 4_096
 
 /**
- * A guess of the request's tokens: its text by length, its media by kind, and the output it allows. What an upstream
- * keeps from earlier responses cannot be seen in the request and is not in the guess.
+ * A guess of the request's tokens: its text by length, its media by kind, and the output it allows. A prompt that is
+ * kept elsewhere cannot be seen in the request and is not in the guess.
  */
 export function estimate(body: ResponsesRequest, limits: ModelLimits): Usage {
   const instructions = body.instructions ? TOKENS_PER_MESSAGE + textTokens(Buffer.byteLength(body.instructions)) : 0

@@ -9,7 +9,10 @@ import { decodeFault, encodeFault } from './fault.ts'
 import { passThrough } from './pass-through.ts'
 import { tokenCounting } from './token-counting.ts'
 
-/** OpenAI's `POST /v1/responses`. Stored responses are not kept here: what refers to them is only carried. */
+/**
+ * OpenAI's `POST /v1/responses`. A request must say all itself: what it points to is put into it before
+ * (`self-contained.ts`), and no upstream is left anything to remember (`unstored.ts`).
+ */
 export const responses: CountingFormat = Object.freeze({
   name: 'responses',
   decodeRequest,

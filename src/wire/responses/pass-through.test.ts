@@ -12,7 +12,7 @@ import { encodeResponse } from './encode-response.ts'
 import { encodeStream } from './encode-stream.ts'
 import { passThrough } from './pass-through.ts'
 
-const BODY = { model: 'public-model', input: 'Hi' }
+const BODY = { model: 'public-model', input: 'Hi', store: false }
 
 function facts(fields: Record<string, unknown> = {}) {
   return passThrough.readRequest({ ...BODY, ...fields })
@@ -23,7 +23,7 @@ describe('pass-through of requests for responses', () => {
     passThrough.editRequest(Buffer.from(text), passThrough.readRequest(JSON.parse(text)), to).toString()
 
   it('replaces the model and keeps every other byte', () => {
-    const text = '{ "x":[1.50,\n{"model":"inner"}],"mod\\u0065l" : "public-model", "input":"é\\u00e9","stream":true }'
+    const text = '{ "x":[1.50,\n{"model":"inner"}],"mod\\u0065l" : "public-model", "input":"é\\u00e9","store":false }'
     assert.equal(sent(text), text.replace('"public-model"', '"upstream-model"'))
   })
 
@@ -46,7 +46,7 @@ describe('pass-through of requests for responses', () => {
         (error: unknown) => error instanceof Fault && error.param === 'input',
       )
     }
-    for (const field of ['prompt', 'previous_response_id', 'conversation']) {
+    for (const field of ['prompt', 'previous_response_id']) {
       assert.equal(passThrough.readRequest({ model: 'x', [field]: 'stored' }).model, 'x')
     }
   })
@@ -65,6 +65,16 @@ describe('pass-through of whole responses', () => {
     const routed = JSON.parse(answer(text, target({ routing: ROUTING })).body.toString())
     assert.deepEqual(routed, { output: [], model: 'public-model', _routing: ROUTING })
     assert.deepEqual(JSON.parse(answer(text).body.toString()), { output: [], model: 'public-model' })
+  })
+
+  it('states the id and what is kept in place of the upstream, and keeps every other byte', () => {
+    const stated = { id: 'resp_ours', store: true, previous_response_id: null }
+    const text = '{"id" : "resp_theirs","output":[ ],"store":false, "model":"public-model"}'
+    const { body, observed } = passThrough.editAnswer(Buffer.from(text), target(), stated)
+    assert.equal(observed.upstreamId, 'resp_theirs')
+    assert.equal(body.toString(), text.replace('resp_theirs', 'resp_ours').replace('false', 'true'))
+    const chained = passThrough.editAnswer(Buffer.from(text), target(), { ...stated, previous_response_id: 'resp_0' })
+    assert.equal(JSON.parse(chained.body.toString()).previous_response_id, 'resp_0')
   })
 
   it('observes usage, and the bytes that were generated', () => {
@@ -168,6 +178,25 @@ describe('pass-through of streams of responses', () => {
     const marked = passText(`${created}${delta('a')}data: [DONE]\n\n`)
     assert.deepEqual([marked.observed.isFinished, marked.fault], [false, 'upstream_error'])
     assert.equal(passText(`${created}${completed}data: [DONE]\n\n`).output, renamed(created + completed))
+  })
+
+  it('states the id and what is kept in every event that carries the response', () => {
+    const stated = { id: 'resp_ours', store: true, previous_response_id: 'resp_0' }
+    const codec = passThrough.editStream(facts({ stream: true }), target(), stated)
+    const output = Buffer.concat([
+      codec.push(Buffer.from(created + delta('a') + completed)) ?? '',
+      codec.finish(),
+    ] as Buffer[])
+    const data = output
+      .toString()
+      .split('\n')
+      .filter(line => line.startsWith('data: '))
+    const responses = data.flatMap(line => JSON.parse(line.slice(6)).response ?? [])
+    assert.deepEqual(
+      responses.map(({ id, store, previous_response_id }) => ({ id, store, previous_response_id })),
+      [stated, stated],
+    )
+    assert.equal(codec.observed.upstreamId, HEAD.id)
   })
 
   it('says where the request went once, in the first response that the client sees', () => {

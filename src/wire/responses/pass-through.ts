@@ -1,17 +1,18 @@
 import type { Fault } from '#core/fault.ts'
 import type { Usage } from '#core/usage.ts'
-import type { Answer, RoutingInfo, StreamCodec, Target } from '#core/work.ts'
-import type { PassThrough, RequestFacts } from '../format.ts'
+import type { Answer, Observed, RoutingInfo, StreamCodec, Target } from '#core/work.ts'
+import type { PassThrough, RequestFacts, Stated } from '../format.ts'
 import { addMember, applyEdits, type Edit, setMember } from '../json/edit.ts'
 import { findMember } from '../json/members.ts'
 import { isObject, tryParse } from '../json/parse.ts'
 import { type EventEditor, SseEditor } from '../sse/editor.ts'
 import { encodeFrame } from '../sse/frame.ts'
-import type { Json } from './decode-item.ts'
+import { type Json, stringOf } from './decode-item.ts'
 import { validateRequest } from './decode-request.ts'
 import { checkResponse } from './decode-response.ts'
 import { estimate } from './estimate.ts'
 import { decodeFailure, encodeFaultEvent } from './fault.ts'
+import { unstoredEdits } from './unstored.ts'
 import { decodeUsage } from './usage.ts'
 
 /** Responses on both sides (see `PassThrough` in `wire/format.ts`). */
@@ -19,7 +20,8 @@ export const passThrough: PassThrough = Object.freeze({
   readRequest,
   editRequest,
   editAnswer,
-  editStream: (_facts: RequestFacts, target: Target): StreamCodec => new SseEditor(new ResponseEditor(target)),
+  editStream: (_facts: RequestFacts, target: Target, stated?: Stated): StreamCodec =>
+    new SseEditor(new ResponseEditor(target, stated)),
 })
 
 function readRequest(body: unknown): RequestFacts {
@@ -34,18 +36,29 @@ function readRequest(body: unknown): RequestFacts {
 }
 
 function editRequest(bytes: Buffer, facts: RequestFacts, target: Target): Buffer {
-  if (facts.model === target.upstreamModel) return bytes
-  return applyEdits(bytes, [setMember(bytes, 'model', JSON.stringify(target.upstreamModel))])
+  const edits = unstoredEdits(bytes, target)
+  if (facts.model !== target.upstreamModel) edits.push(setMember(bytes, 'model', JSON.stringify(target.upstreamModel)))
+  return applyEdits(bytes, edits)
 }
 
-function editAnswer(bytes: Buffer, target: Target): Answer {
+function editAnswer(bytes: Buffer, target: Target, stated?: Stated): Answer {
   const body = tryParse(bytes)
   checkResponse(body)
-  const edits: Edit[] = []
+  const edits = statedEdits(bytes, body, stated)
   if (body.model !== target.publicModel) edits.push(setMember(bytes, 'model', JSON.stringify(target.publicModel)))
   if (target.routing) edits.push(addMember(bytes, '_routing', JSON.stringify(target.routing)))
   const outputBytes = body.output.reduce((sum: number, item) => sum + itemBytes(item), 0)
-  return { body: applyEdits(bytes, edits), observed: { usage: decodeUsage(body.usage), outputBytes, isFinished: true } }
+  const observed: Observed = { usage: decodeUsage(body.usage), outputBytes, isFinished: true }
+  return {
+    body: applyEdits(bytes, edits),
+    observed: stated ? { ...observed, upstreamId: stringOf(body.id) } : observed,
+  }
+}
+
+/** What the gateway states of the response that lies in `bytes`, where it says something else. */
+function statedEdits(bytes: Buffer, response: Json, stated: Stated | undefined, from?: number, end?: number): Edit[] {
+  const differing = Object.entries(stated ?? {}).filter(([key, value]) => (response[key] ?? null) !== value)
+  return differing.map(([key, value]) => setMember(bytes, key, JSON.stringify(value), from, end))
 }
 
 /** Events with which a response ends well. */
@@ -56,13 +69,16 @@ class ResponseEditor implements EventEditor {
   /** The last event is known by its type. A marker before it means that the answer was cut. */
   readonly endMarker = undefined
   readonly #publicModel: string
+  readonly #stated: Stated | undefined
   #routing: RoutingInfo | undefined
   #nextSequenceNumber = 0
   usage: Usage | undefined
+  upstreamId: string | undefined
   outputBytes = 0
   isFinished = false
 
-  constructor(target: Target) {
+  constructor(target: Target, stated: Stated | undefined) {
+    this.#stated = stated
     this.#publicModel = target.publicModel
     this.#routing = target.routing
   }
@@ -86,7 +102,8 @@ class ResponseEditor implements EventEditor {
     const member = findMember(frame, 'response', start)
     if (!member) return frame
     const { valueStart, valueEnd } = member
-    const edits: Edit[] = []
+    if (this.#stated) this.upstreamId = stringOf(response.id)
+    const edits = statedEdits(frame, response, this.#stated, valueStart, valueEnd)
     if (response.model !== undefined && response.model !== this.#publicModel) {
       edits.push(setMember(frame, 'model', JSON.stringify(this.#publicModel), valueStart, valueEnd))
     }

@@ -23,6 +23,8 @@ export interface EventEditor {
   readonly usage: Usage | undefined
   readonly outputBytes: number
   readonly isFinished: boolean
+  /** As in `Observed`. */
+  readonly upstreamId?: string | undefined
   /** Takes note of an event. `drop` keeps it from the client, `end` is a good stream's last; a fault ends the stream. */
   readEvent(event: Readonly<Record<string, unknown>>): Fault | Verdict
   /** The frame as it goes on to the client; the event's JSON lies in it from `start` to `end`. */
@@ -58,8 +60,9 @@ export class SseEditor implements StreamCodec {
   }
 
   get observed(): Observed {
-    const { usage, outputBytes, isFinished } = this.#editor
-    return { usage, outputBytes, isFinished: isFinished || this.hasEnded }
+    const { usage, outputBytes, isFinished, upstreamId } = this.#editor
+    const isWhole = isFinished || this.hasEnded
+    return { usage, outputBytes, isFinished: isWhole, ...(upstreamId !== undefined && { upstreamId }) }
   }
 
   push(chunk: Buffer): Uint8Array | undefined {
