@@ -13,7 +13,7 @@ import { cutPlaces, cutText } from './cut.ts'
  * - a choice has at most one part each of reasoning, text, refusal and audio, in this order and never empty, and then
  *   its tool calls: each of the four is one field of the message;
  * - citations have all of their fields, since the format has them always;
- * - the finish reason is one that the format has a word for;
+ * - the finish reason is one that the format has a word for, and no plain stop where tools are called;
  * - both sides of the usage are known, since the format always has its totals.
  */
 
@@ -21,19 +21,26 @@ const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
 const name = fc.stringMatching(/^[A-Za-z0-9-]{1,12}$/)
 const count = fc.nat()
 
-export const anyUsage: fc.Arbitrary<Usage> = fc.record(
-  {
-    inputTokens: count,
-    outputTokens: count,
-    totalTokens: count,
-    cacheReadTokens: count,
-    cacheWriteTokens: count,
-    audioInputTokens: count,
-    reasoningTokens: count,
-    audioOutputTokens: count,
-  },
-  { requiredKeys: ['inputTokens', 'outputTokens', 'totalTokens'] },
-)
+/** Within their totals, which add up: a host whose counts do not is taken to count otherwise. */
+export const anyUsage: fc.Arbitrary<Usage> = fc
+  .record(
+    {
+      fresh: count,
+      said: count,
+      cacheReadTokens: count,
+      cacheWriteTokens: count,
+      audioInputTokens: count,
+      reasoningTokens: count,
+      audioOutputTokens: count,
+    },
+    { requiredKeys: ['fresh', 'said'] },
+  )
+  .map(({ fresh, said, ...parts }) => {
+    const { cacheReadTokens = 0, cacheWriteTokens = 0, audioInputTokens = 0 } = parts
+    const inputTokens = fresh + cacheReadTokens + cacheWriteTokens + audioInputTokens
+    const outputTokens = said + (parts.reasoningTokens ?? 0) + (parts.audioOutputTokens ?? 0)
+    return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, ...parts }
+  })
 
 export const anyFinish: fc.Arbitrary<Finish> = fc.constantFrom<Finish>(
   { reason: 'stop', raw: 'stop' },
@@ -50,6 +57,11 @@ const token = fc.record(
   },
   { requiredKeys: ['token', 'logprob'] },
 )
+
+/** What calls tools stops for them. */
+function endingOf(finish: Finish, hasToolCalls: boolean): Finish {
+  return finish.reason === 'stop' && hasToolCalls ? { reason: 'tool-calls', raw: 'tool_calls' } : finish
+}
 
 export const anyLogprobs: fc.Arbitrary<TokenLogprob[]> = fc.array(
   fc.tuple(token, fc.array(token, { maxLength: 2 })).map(([each, top]) => ({ ...each, top })),
@@ -121,7 +133,12 @@ const choices: fc.Arbitrary<Choice[]> = fc
     minLength: 1,
     maxLength: 3,
   })
-  .map(each => each.map((choice, index) => ({ index, ...choice })))
+  .map(each =>
+    each.map(({ finish, ...choice }, index) => {
+      const hasToolCalls = choice.parts.some(part => part.type === 'tool-call')
+      return { index, ...choice, finish: endingOf(finish, hasToolCalls) }
+    }),
+  )
 
 export const anyResult: fc.Arbitrary<Result> = fc.record(
   {
@@ -199,10 +216,14 @@ export const anyEvents: fc.Arbitrary<CallEvent[]> = fc
     usage: fc.option(anyUsage, { nil: undefined }),
   })
   .map(({ head, choices, turns, usage }) => {
-    const queues = choices.map(([parts, finish], choice): CallEvent[] => [
-      ...parts.flat().map((event): CallEvent => ('choice' in event ? { ...event, choice } : event)),
-      { type: 'choice-end', choice, finish },
-    ])
+    const queues = choices.map(([parts, finish], choice): CallEvent[] => {
+      const events = parts.flat()
+      const hasToolCalls = events.some(event => event.type === 'part-start' && event.kind === 'tool-call')
+      return [
+        ...events.map((event): CallEvent => ('choice' in event ? { ...event, choice } : event)),
+        { type: 'choice-end', choice, finish: endingOf(finish, hasToolCalls) },
+      ]
+    })
     const events: CallEvent[] = [{ type: 'response-start', ...head }]
     for (let turn = 0; queues.some(queue => queue.length > 0); turn++) {
       const busy = queues.filter(queue => queue.length > 0)
