@@ -3,6 +3,8 @@ import { Fault } from '#core/fault.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeFault } from '../openai-fault.ts'
+import { calledTool } from './called-tool.ts'
+import { decodeContent } from './content.ts'
 import { decodeFinish } from './finish-reason.ts'
 import { decodeUsage } from './usage.ts'
 
@@ -32,10 +34,11 @@ export function decodeResponse(body: unknown): Result {
 
 function decodeChoice(choice: Json, position: number): Choice {
   const logprobs = isObject(choice.logprobs) ? decodeLogprobs(choice.logprobs.content) : undefined
+  const parts = isObject(choice.message) ? decodeMessage(choice.message) : []
   return {
     index: typeof choice.index === 'number' ? choice.index : position,
-    parts: isObject(choice.message) ? decodeMessage(choice.message) : [],
-    finish: decodeFinish(choice.finish_reason),
+    parts,
+    finish: decodeFinish(choice.finish_reason, { hasToolCalls: parts.some(part => part.type === 'tool-call') }),
     ...(logprobs && { logprobs }),
   }
 }
@@ -45,38 +48,48 @@ function decodeMessage(message: Json): Part[] {
   const parts: Part[] = []
   const reasoning = message.reasoning_content ?? message.reasoning
   if (typeof reasoning === 'string' && reasoning !== '') parts.push({ type: 'reasoning', text: reasoning })
-  if (typeof message.content === 'string' && message.content !== '') {
-    const citations = decodeCitations(message.annotations)
-    parts.push({ type: 'text', text: message.content, ...(citations && { citations }) })
+  parts.push(...decodeWords(message))
+  if (typeof message.refusal === 'string' && message.refusal !== '') {
+    parts.push({ type: 'refusal', text: message.refusal })
   }
-  if (typeof message.refusal === 'string') parts.push({ type: 'refusal', text: message.refusal })
-  if (isObject(message.audio)) parts.push(decodeAudio(message.audio))
+  if (isObject(message.audio)) parts.push(...decodeAudio(message.audio))
   parts.push(...decodeToolCalls(message))
   return parts
 }
 
-function decodeAudio(audio: Json): Part {
-  return {
-    type: 'audio',
-    source: { kind: 'base64', mediaType: undefined, data: typeof audio.data === 'string' ? audio.data : '' },
-    ...(typeof audio.transcript === 'string' && { transcript: audio.transcript }),
-  }
+/** Annotations are of the message: they stand with the last of its texts. */
+function decodeWords({ content, annotations }: Json): Part[] {
+  const words = decodeContent(content)
+    .filter(said => said.type === 'opaque' || said.text !== '')
+    .map((said): Part => (said.type === 'opaque' ? { ...said, format: FORMAT } : said))
+  const citations = decodeCitations(annotations)
+  const last = words.findLastIndex(part => part.type === 'text')
+  return citations ? words.map((part, i) => (i === last ? { ...part, citations } : part)) : words
+}
+
+/** Some hosts write out an empty sound beside every text. */
+function decodeAudio({ data, transcript }: Json): Part[] {
+  if (!data && !transcript) return []
+  return [
+    {
+      type: 'audio',
+      source: { kind: 'base64', mediaType: undefined, data: typeof data === 'string' ? data : '' },
+      ...(typeof transcript === 'string' && { transcript }),
+    },
+  ]
 }
 
 function decodeToolCalls(message: Json): Part[] {
-  const legacy = isObject(message.function_call)
-    ? [{ id: message.function_call.name, function: message.function_call }]
-    : []
-  const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : legacy
+  const { tool_calls, function_call } = message
+  const legacy = isObject(function_call) ? [{ id: function_call.name, function: function_call }] : []
+  const calls: unknown[] = Array.isArray(tool_calls) ? tool_calls : legacy
   return calls.filter(isObject).map((call): Part => {
-    const isCustom = isObject(call.custom)
-    const inner: Json = isObject(call.custom) ? call.custom : isObject(call.function) ? call.function : {}
-    const written = isCustom ? inner.input : inner.arguments
+    const { kind, name, written } = calledTool(call)
     return {
       type: 'tool-call',
-      kind: isCustom ? 'custom' : 'function',
+      kind,
       id: typeof call.id === 'string' ? call.id : '',
-      name: typeof inner.name === 'string' ? inner.name : '',
+      name: typeof name === 'string' ? name : '',
       // Some hosts send the arguments as an object where the format wants JSON text.
       arguments: typeof written === 'string' ? written : JSON.stringify(written ?? {}),
     }
