@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { decodeContent } from './content.ts'
+import { decodeContent, decodeThought } from './content.ts'
 
 describe('decodeContent', () => {
   it('reads a text, a list of texts and thoughts, and nothing', () => {
@@ -23,6 +23,23 @@ describe('decodeContent', () => {
   it('keeps a part that it does not know', () => {
     for (const value of [{ type: 'reference' }, { type: 'text' }, { type: 'thinking' }, {}]) {
       assert.deepEqual(decodeContent([value]), [{ type: 'opaque', value }])
+    }
+  })
+})
+
+describe('decodeThought', () => {
+  it('finds the thought under any of its names, once', () => {
+    const details = [
+      { type: 'reasoning.summary', summary: 'a' },
+      { type: 'reasoning.text', text: 'b', signature: 's' },
+      { type: 'reasoning.encrypted', data: 'x' },
+    ]
+    assert.equal(decodeThought({ reasoning_content: 'a', reasoning: 'a' }), 'a')
+    assert.equal(decodeThought({ reasoning_content: null, reasoning: 'a', reasoning_details: details }), 'a')
+    assert.equal(decodeThought({ reasoning_content: '', reasoning: 'a' }), 'a')
+    assert.equal(decodeThought({ reasoning_details: details }), 'ab')
+    for (const nothing of [{}, { reasoning: { effort: 'low' } }, { reasoning_details: 'x' }]) {
+      assert.equal(decodeThought(nothing), '')
     }
   })
 })

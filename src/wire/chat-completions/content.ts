@@ -25,8 +25,16 @@ function decodePart(part: Json): Said {
 }
 
 /** A thought is a text, or a list of texts. */
-export function thoughtText(thinking: unknown): string | undefined {
+function thoughtText(thinking: unknown): string | undefined {
   if (typeof thinking === 'string') return thinking
   if (!Array.isArray(thinking)) return undefined
   return thinking.map(each => (isObject(each) && typeof each.text === 'string' ? each.text : '')).join('')
+}
+
+/** What a message or a delta says of the model's thoughts. A host that fills several of the fields repeats itself. */
+export function decodeThought({ reasoning_content, reasoning, reasoning_details: details }: Json): string {
+  for (const text of [reasoning_content, reasoning]) if (typeof text === 'string' && text !== '') return text
+  if (!Array.isArray(details)) return ''
+  const texts = details.filter(isObject).map(({ text, summary }) => text ?? summary)
+  return texts.filter(text => typeof text === 'string').join('')
 }

@@ -4,7 +4,7 @@ import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeFault } from '../openai-fault.ts'
 import { calledTool } from './called-tool.ts'
-import { decodeContent } from './content.ts'
+import { decodeContent, decodeThought } from './content.ts'
 import { decodeFinish } from './finish-reason.ts'
 import { decodeUsage } from './usage.ts'
 
@@ -46,8 +46,8 @@ function decodeChoice(choice: Json, position: number): Choice {
 /** Reasoning first, then what was said, then what is to be called: the order in which models produce them. */
 function decodeMessage(message: Json): Part[] {
   const parts: Part[] = []
-  const reasoning = message.reasoning_content ?? message.reasoning
-  if (typeof reasoning === 'string' && reasoning !== '') parts.push({ type: 'reasoning', text: reasoning })
+  const thought = decodeThought(message)
+  if (thought !== '') parts.push({ type: 'reasoning', text: thought })
   parts.push(...decodeWords(message))
   if (typeof message.refusal === 'string' && message.refusal !== '') {
     parts.push({ type: 'refusal', text: message.refusal })

@@ -8,7 +8,7 @@ import { JsonProgress } from '../json/progress.ts'
 import { decodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
 import { calledTool } from './called-tool.ts'
-import { decodeContent, type Said } from './content.ts'
+import { decodeContent, decodeThought, type Said } from './content.ts'
 import { decodeCitations, decodeLogprobs } from './decode-response.ts'
 import { decodeFinish } from './finish-reason.ts'
 import { decodeChunkUsage } from './usage.ts'
@@ -138,11 +138,8 @@ function choiceState(state: State, choice: Json): ChoiceState {
 
 type DeltaField = readonly [name: string, decode: (choice: ChoiceState, value: unknown, delta: Json) => CallEvent[]]
 
-/** What each field of a delta means, in the order in which fields of one delta take effect. */
+/** What each field of a delta means, in the order in which they take effect after what was thought. */
 const DELTA_FIELDS: readonly DeltaField[] = [
-  ['reasoning_content', (choice, value) => textDelta(choice, 'reasoning', value)],
-  // Some hosts call it `reasoning`; one that sends both repeats itself.
-  ['reasoning', (choice, value, delta) => ('reasoning_content' in delta ? [] : textDelta(choice, 'reasoning', value))],
   ['content', (choice, value, delta) => decodeContent(value).flatMap(said => saidDelta(choice, said, delta))],
   ['annotations', keepCitations],
   ['refusal', (choice, value) => textDelta(choice, 'refusal', value)],
@@ -154,10 +151,12 @@ const DELTA_FIELDS: readonly DeltaField[] = [
 function decodeChoice(choice: ChoiceState, wire: Json): CallEvent[] {
   if (choice.finished || !isObject(wire.delta)) return []
   const delta: Json = isObject(wire.logprobs) ? { ...wire.delta, logprobs: wire.logprobs } : wire.delta
-  return DELTA_FIELDS.flatMap(([field, decode]) => {
+  const thought = textDelta(choice, 'reasoning', decodeThought(delta))
+  const others = DELTA_FIELDS.flatMap(([field, decode]) => {
     const value = delta[field]
     return value === undefined || value === null ? [] : decode(choice, value, delta)
   })
+  return [...thought, ...others]
 }
 
 function textDelta(

@@ -10,7 +10,7 @@ import { decodeFault, encodeFault } from '../openai-fault.ts'
 import { type EventEditor, SseEditor, type Verdict } from '../sse/editor.ts'
 import { encodeFrame } from '../sse/frame.ts'
 import { calledTool } from './called-tool.ts'
-import { decodeContent } from './content.ts'
+import { decodeContent, decodeThought } from './content.ts'
 import { validateRequest } from './decode-request.ts'
 import { estimate } from './estimate.ts'
 import { decodeChunkUsage, decodeUsage } from './usage.ts'
@@ -138,8 +138,8 @@ class ChunkEditor implements EventEditor {
 /** UTF-8 bytes that the model wrote into a message or a delta, tool arguments and reasoning included. */
 function generatedBytes(message: unknown): number {
   if (!isObject(message)) return 0
-  const { content, reasoning_content, reasoning, refusal, tool_calls, function_call } = message
-  let bytes = textBytes(reasoning_content ?? reasoning) + textBytes(refusal)
+  const { content, refusal, tool_calls, function_call } = message
+  let bytes = textBytes(decodeThought(message)) + textBytes(refusal)
   if (typeof content === 'string') bytes += Buffer.byteLength(content)
   else for (const said of decodeContent(content)) bytes += said.type === 'opaque' ? 0 : textBytes(said.text)
   if (isObject(function_call)) bytes += callBytes({ function: function_call })
