@@ -25,7 +25,7 @@ function decodePart(part: Json): Said {
 }
 
 /** A thought is a text, or a list of texts. */
-function thoughtText(thinking: unknown): string | undefined {
+export function thoughtText(thinking: unknown): string | undefined {
   if (typeof thinking === 'string') return thinking
   if (!Array.isArray(thinking)) return undefined
   return thinking.map(each => (isObject(each) && typeof each.text === 'string' ? each.text : '')).join('')
