@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Part, UrlCitation } from '#core/call.ts'
+import type { ImagePart, Part, UrlCitation } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Choice, Finish, Result, TokenLogprob } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
@@ -11,7 +11,7 @@ import { cutPlaces, cutText } from './cut.ts'
  * Answers that chat-completions can carry. What it cannot tell apart is generated in the one form that comes back:
  *
  * - a choice has at most one part each of reasoning, text, refusal and audio, in this order and never empty, and then
- *   its tool calls: each of the four is one field of the message;
+ *   its images and its tool calls: each of the four is one field of the message;
  * - citations have all of their fields, since the format has them always;
  * - the finish reason is one that the format has a word for, and no plain stop where tools are called;
  * - both sides of the usage are known, since the format always has its totals.
@@ -103,6 +103,18 @@ export const anySoundToolCall: fc.Arbitrary<ToolCall> = fc.oneof(
 
 const optionally = <T>(part: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(part, { maxLength: 1 })
 
+const anyImage: fc.Arbitrary<ImagePart> = fc.record({
+  type: fc.constant('image' as const),
+  source: fc.oneof(
+    fc.record({ kind: fc.constant('url' as const), url: fc.webUrl() }),
+    fc.record({
+      kind: fc.constant('base64' as const),
+      mediaType: fc.constantFrom('image/png', undefined),
+      data: fc.base64String({ maxLength: 16 }),
+    }),
+  ),
+})
+
 const parts: fc.Arbitrary<Part[]> = fc
   .tuple(
     optionally(fc.record({ type: fc.constant('reasoning' as const), text })),
@@ -124,6 +136,7 @@ const parts: fc.Arbitrary<Part[]> = fc
         transcript: fc.string(),
       }),
     ),
+    fc.array(anyImage, { maxLength: 2 }),
     fc.uniqueArray(anyToolCall, { maxLength: 3, selector: call => call.id }),
   )
   .map(each => each.flat())
@@ -162,12 +175,16 @@ const spokenParts: fc.Arbitrary<CallEvent[][]> = fc
         fragments: fc.array(fc.tuple(text, fc.option(anyLogprobs, { nil: undefined })), { minLength: 1, maxLength: 3 }),
         citations: fc.option(anyCitations, { nil: undefined }),
       }),
+      fc.record({ kind: fc.constant('whole' as const), value: anyImage }),
       fc.record({ kind: fc.constant('tool-call' as const), call: anyToolCall, places: cutPlaces }),
     ),
     { maxLength: 5 },
   )
-  .map(spoken => spoken.filter((part, i) => part.kind === 'tool-call' || part.kind !== spoken[i - 1]?.kind))
+  .map(spoken => spoken.filter((part, i) => REPEATED.has(part.kind) || part.kind !== spoken[i - 1]?.kind))
   .map(spoken => spoken.map(toPartEvents))
+
+/** Kinds of parts that may follow each other and stay apart. */
+const REPEATED: ReadonlySet<string> = new Set(['tool-call', 'whole'])
 
 type SpokenPart =
   | {
@@ -175,6 +192,7 @@ type SpokenPart =
       readonly fragments: readonly (readonly [string, TokenLogprob[] | undefined])[]
       readonly citations: UrlCitation[] | undefined
     }
+  | { readonly kind: 'whole'; readonly value: ImagePart }
   | { readonly kind: 'tool-call'; readonly call: ToolCall; readonly places: readonly number[] }
 
 /** The events of one part, in choice 0 under its number. */
@@ -185,6 +203,12 @@ function toPartEvents(spoken: SpokenPart, part: number): CallEvent[] {
     return [
       { type: 'part-start', ...at, kind: 'tool-call', id, name, toolKind: kind },
       ...cutText(written, spoken.places).map((text): CallEvent => ({ type: 'part-delta', ...at, text })),
+      { type: 'part-end', ...at },
+    ]
+  }
+  if (spoken.kind === 'whole') {
+    return [
+      { type: 'part-start', ...at, ...spoken },
       { type: 'part-end', ...at },
     ]
   }
@@ -205,7 +229,7 @@ function toPartEvents(spoken: SpokenPart, part: number): CallEvent[] {
 
 /**
  * Grammatical event sequences that end well. What the format cannot tell apart is generated in the one form that comes
- * back: no fragment is empty, no two parts of one kind but tool calls follow each other, and only text has log
+ * back: no fragment is empty, no two parts of one kind but images and tool calls follow each other, and only text has log
  * probabilities and citations.
  */
 export const anyEvents: fc.Arbitrary<CallEvent[]> = fc

@@ -6,6 +6,7 @@ import { decodeFault } from '../openai-fault.ts'
 import { calledTool } from './called-tool.ts'
 import { decodeContent, decodeThought } from './content.ts'
 import { decodeFinish } from './finish-reason.ts'
+import { decodeImages } from './images.ts'
 import { decodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -53,7 +54,7 @@ function decodeMessage(message: Json): Part[] {
     parts.push({ type: 'refusal', text: message.refusal })
   }
   if (isObject(message.audio)) parts.push(...decodeAudio(message.audio))
-  parts.push(...decodeToolCalls(message))
+  parts.push(...decodeImages(message.images), ...decodeToolCalls(message))
   return parts
 }
 

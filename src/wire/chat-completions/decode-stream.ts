@@ -1,4 +1,4 @@
-import type { UrlCitation } from '#core/call.ts'
+import type { ImagePart, OpaquePart, UrlCitation } from '#core/call.ts'
 import type { CallEvent, PartOpening } from '#core/call-event.ts'
 import { Fault } from '#core/fault.ts'
 import type { TokenLogprob } from '#core/result.ts'
@@ -11,6 +11,7 @@ import { calledTool } from './called-tool.ts'
 import { decodeContent, decodeThought, type Said } from './content.ts'
 import { decodeCitations, decodeLogprobs } from './decode-response.ts'
 import { decodeFinish } from './finish-reason.ts'
+import { decodeImages } from './images.ts'
 import { decodeChunkUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -144,6 +145,7 @@ const DELTA_FIELDS: readonly DeltaField[] = [
   ['annotations', keepCitations],
   ['refusal', (choice, value) => textDelta(choice, 'refusal', value)],
   ['audio', (choice, value) => textDelta(choice, 'audio', isObject(value) ? value.data : undefined)],
+  ['images', (choice, value) => decodeImages(value).flatMap(image => wholePart(choice, image))],
   ['tool_calls', toolDeltas],
   ['function_call', (choice, value) => (isObject(value) ? toolDeltas(choice, [{ index: 0, function: value }]) : [])],
 ]
@@ -174,8 +176,11 @@ function textDelta(
 
 function saidDelta(choice: ChoiceState, said: Said, delta: Json): CallEvent[] {
   if (said.type !== 'opaque') return textDelta(choice, said.type, said.text, said.type === 'text' ? delta : undefined)
-  const opening = { kind: 'whole', value: { ...said, format: FORMAT } } as const
-  return [...releaseAll(choice), ...openPart(choice, opening), ...closePart(choice)]
+  return wholePart(choice, { ...said, format: FORMAT })
+}
+
+function wholePart(choice: ChoiceState, value: ImagePart | OpaquePart): CallEvent[] {
+  return [...releaseAll(choice), ...openPart(choice, { kind: 'whole', value }), ...closePart(choice)]
 }
 
 function partDelta(choice: ChoiceState, text: string, logprobs?: readonly TokenLogprob[]): CallEvent {

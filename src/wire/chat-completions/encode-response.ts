@@ -2,6 +2,7 @@ import type { Part, ToolCallPart, UrlCitation } from '#core/call.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import type { AnswerContext } from '../format.ts'
 import { encodeFinish } from './finish-reason.ts'
+import { encodeImage } from './images.ts'
 import { encodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -39,6 +40,7 @@ function encodeMessage(parts: readonly Part[]): Json {
   }
   const citations = parts.flatMap(part => (part.type === 'text' ? (part.citations ?? []) : []))
   const calls = parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
+  const images = parts.flatMap(part => (part.type === 'image' ? encodeImage(part) : []))
   const audio = parts.find(part => part.type === 'audio')
   const reasoning = joined('reasoning')
   return {
@@ -48,6 +50,7 @@ function encodeMessage(parts: readonly Part[]): Json {
     ...(reasoning !== null && { reasoning_content: reasoning }),
     ...(citations.length > 0 && { annotations: citations.map(encodeCitation) }),
     ...(audio?.source.kind === 'base64' && { audio: { data: audio.source.data, transcript: audio.transcript ?? '' } }),
+    ...(images.length > 0 && { images }),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
 }

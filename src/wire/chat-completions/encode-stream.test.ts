@@ -115,13 +115,27 @@ describe('encodeStream', () => {
   })
 
   it('passes over parts that its deltas have no field for', () => {
-    const value = { type: 'image', source: { kind: 'url', url: 'https://example.com/a.png' } } as const
+    const value = { type: 'opaque', format: 'messages', value: { type: 'server_tool_use' } } as const
     assert.deepEqual(
       deltasOf([
         { type: 'part-start', choice: 0, part: 0, kind: 'whole', value },
         { type: 'part-end', choice: 0, part: 0 },
       ]),
       [{ role: 'assistant', content: '' }],
+    )
+  })
+
+  it('sends an image in a delta of its own', () => {
+    const value = { type: 'image', source: { kind: 'url', url: 'https://example.com/a.png' } } as const
+    assert.deepEqual(
+      deltasOf([
+        { type: 'part-start', choice: 0, part: 0, kind: 'whole', value },
+        { type: 'part-end', choice: 0, part: 0 },
+      ]),
+      [
+        { role: 'assistant', content: '' },
+        { images: [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] },
+      ],
     )
   })
 

@@ -5,6 +5,7 @@ import { encodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
 import { encodeCitation, encodeLogprobs } from './encode-response.ts'
 import { encodeFinish } from './finish-reason.ts'
+import { encodeImage } from './images.ts'
 import { encodeUsage } from './usage.ts'
 
 type Json = Record<string, unknown>
@@ -62,8 +63,11 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
 function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   const frames = introduce(state, event.choice)
   const choice = choiceOf(state, event.choice)
-  // Images and what other formats know alone have no field in a delta.
-  if (event.kind === 'whole') return frames
+  if (event.kind === 'whole') {
+    // Of what comes whole only images have a field in a delta.
+    const images = event.value.type === 'image' ? encodeImage(event.value) : []
+    return images.length === 0 ? frames : [...frames, chunk(state, event.choice, { images })]
+  }
   if (event.kind !== 'tool-call') {
     choice.delta = DELTAS[event.kind]
     return frames
