@@ -1,4 +1,4 @@
-import type { ReasoningPart, ToolCallPart, UrlCitation } from '#core/call.ts'
+import type { ImagePart, ReasoningPart, ToolCallPart, UrlCitation } from '#core/call.ts'
 import type { TokenLogprob } from '#core/result.ts'
 import { type Json, ownFields, SIGNATURE_MARK } from './decode-item.ts'
 
@@ -9,6 +9,11 @@ export function encodeToolCall(part: ToolCallPart): Json {
   return part.kind === 'custom'
     ? { ...fields, type: 'custom_tool_call', ...call, input: part.arguments }
     : { ...fields, type: 'function_call', ...call, arguments: part.arguments }
+}
+
+/** An image as the call of the tool that draws; `undefined` for one that is not here, for which there is no word. */
+export function encodeImage({ source }: ImagePart): Json | undefined {
+  return source.kind === 'base64' ? { type: 'image_generation_call', result: source.data } : undefined
 }
 
 /** Reasoning without its seal. */
@@ -41,6 +46,7 @@ const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
   ['reasoning', 'rs'],
   ['function_call', 'fc'],
   ['custom_tool_call', 'ctc'],
+  ['image_generation_call', 'ig'],
 ])
 
 /** An item's id follows from its response and its place, so it is the same in every event and in the whole answer. */

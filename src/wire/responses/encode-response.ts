@@ -2,7 +2,15 @@ import type { Part, RefusalPart, TextPart } from '#core/call.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import type { AnswerContext } from '../format.ts'
 import { FORMAT, type Json, ownFields } from './decode-item.ts'
-import { encodeCitation, encodeLogprobs, encodeReasoning, encodeSeal, encodeToolCall, itemId } from './encode-item.ts'
+import {
+  encodeCitation,
+  encodeImage,
+  encodeLogprobs,
+  encodeReasoning,
+  encodeSeal,
+  encodeToolCall,
+  itemId,
+} from './encode-item.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -78,6 +86,7 @@ const STATED: ReadonlyMap<unknown, boolean> = new Map([
   ['message', true],
   ['function_call', true],
   ['custom_tool_call', true],
+  ['image_generation_call', true],
   ['reasoning', false],
 ])
 
@@ -119,5 +128,11 @@ function encodeItem(part: Part): Json | undefined {
   if (part.type === 'tool-call') {
     return { ...encodeToolCall(part), ...(part.signature !== undefined && { signature: part.signature }) }
   }
+  return encodeWhole(part)
+}
+
+/** The item of a part that comes whole; `undefined` for one that the format has no item for. */
+export function encodeWhole(part: Part): Json | undefined {
+  if (part.type === 'image') return encodeImage(part)
   return part.type === 'opaque' && part.format === FORMAT ? (part.value as Json) : undefined
 }

@@ -1,13 +1,13 @@
-import type { OpaquePart, Part, TextPart, ToolCallPart } from '#core/call.ts'
+import type { TextPart, ToolCallPart } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import { errorBody } from '#core/fault.ts'
 import type { Finish, TokenLogprob } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
 import type { Frame } from '../sse/frame.ts'
-import { FORMAT, type Json } from './decode-item.ts'
+import type { Json } from './decode-item.ts'
 import { encodeCitation, encodeLogprobs, encodeReasoning, encodeSeal, encodeToolCall, itemId } from './encode-item.ts'
-import { finishItem, itemStatus, messageItem, outputText, responseHead } from './encode-response.ts'
+import { encodeWhole, finishItem, itemStatus, messageItem, outputText, responseHead } from './encode-response.ts'
 import { encodeFaultEvent } from './fault.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeUsage } from './usage.ts'
@@ -123,22 +123,29 @@ function wholeResponse({ id, createdAt, context, output, usage }: State, ending:
 function startPart(state: State, start: EventOf<'part-start'>): Frame[] {
   if (start.kind === 'text' || start.kind === 'refusal') return startContent(state, start)
   const closing = closeMessage(state, 'completed')
-  if (start.kind === 'audio' || (start.kind === 'whole' && !isOurs(start.value))) return closing
-  const outputIndex = state.output.length
   const item = openingItem(start)
+  if (!item) return closing
+  const outputIndex = state.output.length
   const id = itemId(state.id, String(item.type), outputIndex)
   state.part = { start, id, place: { item_id: id, output_index: outputIndex }, texts: [], logprobs: [] }
   return [...closing, itemFrame(state, 'added', finishItem(item, id, 'in_progress'), outputIndex)]
 }
 
-/** What only this format knows. Other parts that come whole, images for one, have no item here. */
-function isOurs(part: Part): part is OpaquePart {
-  return part.type === 'opaque' && part.format === FORMAT
-}
-
-function openingItem(start: OpenPart['start']): Json {
-  if (start.kind === 'tool-call') return encodeToolCall(toolCall(start, ''))
-  return start.kind === 'whole' ? ((start.value as OpaquePart).value as Json) : encodeReasoning({ text: '' })
+/** `undefined` for sound, and for what else the format has no item for. */
+function openingItem(start: OpenPart['start']): Json | undefined {
+  switch (start.kind) {
+    case 'tool-call':
+      return encodeToolCall(toolCall(start, ''))
+    case 'reasoning':
+      return encodeReasoning({ text: '' })
+    case 'whole': {
+      const item = encodeWhole(start.value)
+      // Drawn images are large and come at the end.
+      return item && start.value.type === 'image' ? { ...item, result: null } : item
+    }
+    default:
+      return undefined
+  }
 }
 
 function toolCall(
@@ -234,7 +241,10 @@ const ENDS: Readonly<Record<EventOf<'part-start'>['kind'], PartEnd>> = Object.fr
     const item = { ...encodeToolCall(toolCall(part.start, written)), ...(signature !== undefined && { signature }) }
     return [done, endItem(state, part, item)]
   },
-  whole: (state, part) => [endItem(state, part, openingItem(part.start))],
+  whole: (state, part) => {
+    const item = part.start.kind === 'whole' ? encodeWhole(part.start.value) : undefined
+    return item ? [endItem(state, part, item)] : []
+  },
   audio: () => [],
 })
 
