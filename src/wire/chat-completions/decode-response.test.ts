@@ -123,6 +123,24 @@ describe('decodeResponse', () => {
     ] satisfies Part[])
   })
 
+  it('cites the sources that a host names beside its answer, unless the message has citations of its own', () => {
+    const citations = ['https://a.test/', 'https://b.test/', 5]
+    const search_results = [{ url: 'https://b.test/', title: 'B' }]
+    const cited = (message: object) =>
+      decodeResponse({ choices: [{ message }], citations, search_results }).choices[0]?.parts
+    assert.deepEqual(cited({ content: 'Said [1][2].' }), [
+      {
+        type: 'text',
+        text: 'Said [1][2].',
+        citations: [{ url: 'https://a.test/' }, { url: 'https://b.test/', title: 'B' }],
+      },
+    ])
+    const annotations = [{ type: 'url_citation', url_citation: { url: 'https://c.test/' } }]
+    assert.deepEqual(cited({ content: 'Said.', annotations }), [
+      { type: 'text', text: 'Said.', citations: [{ url: 'https://c.test/' }] },
+    ])
+  })
+
   it('makes nothing of fields that a host writes out empty', () => {
     const call = {
       id: 'c',

@@ -26,16 +26,16 @@ export function decodeResponse(body: unknown): Result {
     id: typeof body.id === 'string' ? body.id : '',
     model: typeof body.model === 'string' ? body.model : '',
     createdAt: typeof body.created === 'number' ? body.created : 0,
-    choices: body.choices.filter(isObject).map(decodeChoice),
+    choices: body.choices.filter(isObject).map((choice, i) => decodeChoice(choice, i, decodeSources(body))),
     usage: decodeUsage(body.usage),
     ...(typeof body.service_tier === 'string' && { serviceTier: body.service_tier }),
     extensions: extra.length === 0 ? {} : { [FORMAT]: Object.fromEntries(extra) },
   }
 }
 
-function decodeChoice(choice: Json, position: number): Choice {
+function decodeChoice(choice: Json, position: number, sources: readonly UrlCitation[] | undefined): Choice {
   const logprobs = isObject(choice.logprobs) ? decodeLogprobs(choice.logprobs.content) : undefined
-  const parts = isObject(choice.message) ? decodeMessage(choice.message) : []
+  const parts = isObject(choice.message) ? decodeMessage(choice.message, sources) : []
   return {
     index: typeof choice.index === 'number' ? choice.index : position,
     parts,
@@ -45,11 +45,11 @@ function decodeChoice(choice: Json, position: number): Choice {
 }
 
 /** Reasoning first, then what was said, then what is to be called: the order in which models produce them. */
-function decodeMessage(message: Json): Part[] {
+function decodeMessage(message: Json, sources: readonly UrlCitation[] | undefined): Part[] {
   const parts: Part[] = []
   const thought = decodeThought(message)
   if (thought !== '') parts.push({ type: 'reasoning', text: thought })
-  parts.push(...decodeWords(message))
+  parts.push(...decodeWords(message, sources))
   if (typeof message.refusal === 'string' && message.refusal !== '') {
     parts.push({ type: 'refusal', text: message.refusal })
   }
@@ -58,12 +58,12 @@ function decodeMessage(message: Json): Part[] {
   return parts
 }
 
-/** Annotations are of the message: they stand with the last of its texts. */
-function decodeWords({ content, annotations }: Json): Part[] {
+/** Annotations are of the message, and sources of the answer: they stand with the last of its texts. */
+function decodeWords({ content, annotations }: Json, sources: readonly UrlCitation[] | undefined): Part[] {
   const words = decodeContent(content)
     .filter(said => said.type === 'opaque' || said.text !== '')
     .map((said): Part => (said.type === 'opaque' ? { ...said, format: FORMAT } : said))
-  const citations = decodeCitations(annotations)
+  const citations = decodeCitations(annotations) ?? sources
   const last = words.findLastIndex(part => part.type === 'text')
   return citations ? words.map((part, i) => (i === last ? { ...part, citations } : part)) : words
 }
@@ -112,6 +112,19 @@ export function decodeCitations(annotations: unknown): UrlCitation[] | undefined
     ]
   })
   return citations.length === 0 ? undefined : citations
+}
+
+/** What an answer or a chunk was written from, as Perplexity has it: addresses, and beside them perhaps their titles. */
+export function decodeSources({ citations, search_results: results }: Json): UrlCitation[] | undefined {
+  if (!Array.isArray(citations) || citations.length === 0) return undefined
+  const titles = new Map<unknown, unknown>()
+  if (Array.isArray(results)) for (const each of results.filter(isObject)) titles.set(each.url, each.title)
+  return citations
+    .filter(url => typeof url === 'string')
+    .map(url => {
+      const title = titles.get(url)
+      return { url, ...(typeof title === 'string' && { title }) }
+    })
 }
 
 export function decodeLogprobs(content: unknown): TokenLogprob[] | undefined {

@@ -135,6 +135,19 @@ describe('decodeStream', () => {
     ])
   })
 
+  it('cites the sources that a host names in every chunk, once', () => {
+    const known = (...citations: string[]) => ({ citations })
+    const events = decode(
+      { ...chunk(delta({ content: 'Said' })), ...known('https://a.test/') },
+      { ...chunk(delta({ content: ' so.' })), ...known('https://a.test/', 'https://b.test/') },
+      { ...chunk(finish()), ...known('https://a.test/', 'https://b.test/') },
+      DONE,
+    )
+    assert.deepEqual(collectEvents(events).choices[0]?.parts, [
+      { type: 'text', text: 'Said so.', citations: [{ url: 'https://a.test/' }, { url: 'https://b.test/' }] },
+    ])
+  })
+
   it('reads the calls of a host that writes out both kinds and leaves one empty', () => {
     const custom = { name: '', input: '' }
     const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' }, custom }

@@ -9,7 +9,7 @@ import { decodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
 import { calledTool } from './called-tool.ts'
 import { decodeContent, decodeThought, type Said } from './content.ts'
-import { decodeCitations, decodeLogprobs } from './decode-response.ts'
+import { decodeCitations, decodeLogprobs, decodeSources } from './decode-response.ts'
 import { decodeFinish } from './finish-reason.ts'
 import { decodeImages } from './images.ts'
 import { decodeChunkUsage } from './usage.ts'
@@ -37,6 +37,8 @@ interface ChoiceState {
   readonly toolIds: Set<string>
   hasToolCalls: boolean
   citations: UrlCitation[] | undefined
+  /** Each chunk tells all of them that are known by then. */
+  sources: UrlCitation[] | undefined
 }
 
 interface OpenTool {
@@ -107,8 +109,10 @@ function decodeChunk(state: State, chunk: Json): CallEvent[] {
       createdAt: typeof chunk.created === 'number' ? chunk.created : 0,
     })
   }
+  const sources = decodeSources(chunk)
   for (const wire of Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []) {
     const choice = choiceState(state, wire)
+    choice.sources = sources ?? choice.sources
     events.push(...decodeChoice(choice, wire))
     // Some hosts send an empty reason where the format has null.
     const { finish_reason: reason } = wire
@@ -132,6 +136,7 @@ function choiceState(state: State, choice: Json): ChoiceState {
     toolIds: new Set(),
     hasToolCalls: false,
     citations: undefined,
+    sources: undefined,
   }
   state.choices.set(index, fresh)
   return fresh
@@ -206,8 +211,11 @@ function closePart(choice: ChoiceState): CallEvent[] {
   if (!choice.open) return []
   const { part, kind } = choice.open
   choice.open = undefined
-  const citations = kind === 'text' ? choice.citations : undefined
-  if (citations) choice.citations = undefined
+  const citations = kind === 'text' ? (choice.citations ?? choice.sources) : undefined
+  if (citations) {
+    choice.citations = undefined
+    choice.sources = undefined
+  }
   return [{ type: 'part-end', choice: choice.index, part, ...(citations && { citations }) }]
 }
 
