@@ -27,6 +27,49 @@ describe('decodeFault', () => {
     }
   })
 
+  it('knows a context overflow by the words of hosts that have no code for it', () => {
+    const overflows = [
+      { message: "This model's maximum context length is 100 tokens. However, you requested 120 tokens." },
+      { message: 'prompt too long; exceeded max context length by 20 tokens' },
+      { message: 'the request exceeds the available context size, try increasing it' },
+      { message: 'All too long.', type: 'too_many_prompt_tokens' },
+    ]
+    for (const fields of overflows) assert.equal(decodeFault(400, upstream(fields)).code, 'context_length_exceeded')
+    assert.equal(decodeFault(500, upstream(overflows[0])).code, 'upstream_error')
+  })
+
+  it('reads an error that is a text, and one whose fields stand at the top', () => {
+    for (const body of [
+      { code: 'invalid', error: 'No such role.' },
+      { object: 'error', message: 'No such role.' },
+    ]) {
+      const fault = decodeFault(400, body)
+      assert.deepEqual([fault.code, fault.message], ['invalid_request', 'No such role.'])
+    }
+  })
+
+  it('does not blame the client for a key or a model that the upstream does not know, whatever the status', () => {
+    const ours = [
+      { code: 'invalid-argument', error: 'Incorrect API key provided. You can obtain one from us.' },
+      upstream({ code: 'model_not_found' }),
+      upstream({ code: 'invalid_api_key' }),
+    ]
+    for (const body of ours) assert.equal(decodeFault(400, body).code, 'upstream_error')
+  })
+
+  it('believes the status that an error inside a good answer names', () => {
+    const cases: [unknown, FaultCode][] = [
+      [400, 'invalid_request'],
+      [429, 'all_channels_failed'],
+      [502, 'upstream_error'],
+      [7, 'upstream_error'],
+      ['429', 'upstream_error'],
+      ['content_filter', 'invalid_request'],
+    ]
+    for (const [named, code] of cases) assert.equal(decodeFault(200, upstream({ code: named })).code, code)
+    assert.equal(decodeFault(500, upstream({ code: 400 })).code, 'upstream_error')
+  })
+
   it('does not blame the client for what concerns our account, nor repeat what the upstream says of it', () => {
     const cases: [number, FaultCode][] = [
       [401, 'upstream_error'],
@@ -56,7 +99,7 @@ describe('decodeFault', () => {
   })
 
   it('has words of its own for errors without any, and keeps what came for the log', () => {
-    for (const body of [undefined, '<html>', { error: 'text' }, { error: { message: '', param: 5, code: 7 } }, []]) {
+    for (const body of [undefined, '<html>', { error: '' }, { error: { message: '', param: 5, code: 7 } }, []]) {
       const fault = decodeFault(400, body)
       assert.equal(fault.code, 'invalid_request')
       assert.ok(fault.message.length > 0)

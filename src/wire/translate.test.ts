@@ -122,7 +122,7 @@ describe('translate', () => {
     const error = 'data: {"error":{"message":"Overloaded.","code":503}}\n\n'
     const output = stream.push(Buffer.from(CHUNKS[0] + error + CHUNKS[1]))
     assert.ok(Buffer.from(output ?? []).includes('Hé'))
-    assert.equal(stream.fault?.code, 'upstream_error')
+    assert.equal(stream.fault?.code, 'all_channels_failed')
     const told = Buffer.from(stream.encodeFault(stream.fault as never)).toString()
     assert.match(told, /^data: \{"error":/)
   })

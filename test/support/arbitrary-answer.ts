@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Part, UrlCitation } from '#core/call.ts'
+import type { ImagePart, Part, UrlCitation } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Choice, Finish, Result, TokenLogprob } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
@@ -11,9 +11,9 @@ import { cutPlaces, cutText } from './cut.ts'
  * Answers that chat-completions can carry. What it cannot tell apart is generated in the one form that comes back:
  *
  * - a choice has at most one part each of reasoning, text, refusal and audio, in this order and never empty, and then
- *   its tool calls: each of the four is one field of the message;
+ *   its images and its tool calls: each of the four is one field of the message;
  * - citations have all of their fields, since the format has them always;
- * - the finish reason is one that the format has a word for;
+ * - the finish reason is one that the format has a word for, and no plain stop where tools are called;
  * - both sides of the usage are known, since the format always has its totals.
  */
 
@@ -21,19 +21,26 @@ const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
 const name = fc.stringMatching(/^[A-Za-z0-9-]{1,12}$/)
 const count = fc.nat()
 
-export const anyUsage: fc.Arbitrary<Usage> = fc.record(
-  {
-    inputTokens: count,
-    outputTokens: count,
-    totalTokens: count,
-    cacheReadTokens: count,
-    cacheWriteTokens: count,
-    audioInputTokens: count,
-    reasoningTokens: count,
-    audioOutputTokens: count,
-  },
-  { requiredKeys: ['inputTokens', 'outputTokens', 'totalTokens'] },
-)
+/** Within their totals, which add up: a host whose counts do not is taken to count otherwise. */
+export const anyUsage: fc.Arbitrary<Usage> = fc
+  .record(
+    {
+      fresh: count,
+      said: count,
+      cacheReadTokens: count,
+      cacheWriteTokens: count,
+      audioInputTokens: count,
+      reasoningTokens: count,
+      audioOutputTokens: count,
+    },
+    { requiredKeys: ['fresh', 'said'] },
+  )
+  .map(({ fresh, said, ...parts }) => {
+    const { cacheReadTokens = 0, cacheWriteTokens = 0, audioInputTokens = 0 } = parts
+    const inputTokens = fresh + cacheReadTokens + cacheWriteTokens + audioInputTokens
+    const outputTokens = said + (parts.reasoningTokens ?? 0) + (parts.audioOutputTokens ?? 0)
+    return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, ...parts }
+  })
 
 export const anyFinish: fc.Arbitrary<Finish> = fc.constantFrom<Finish>(
   { reason: 'stop', raw: 'stop' },
@@ -50,6 +57,11 @@ const token = fc.record(
   },
   { requiredKeys: ['token', 'logprob'] },
 )
+
+/** What calls tools stops for them. */
+function endingOf(finish: Finish, hasToolCalls: boolean): Finish {
+  return finish.reason === 'stop' && hasToolCalls ? { reason: 'tool-calls', raw: 'tool_calls' } : finish
+}
 
 export const anyLogprobs: fc.Arbitrary<TokenLogprob[]> = fc.array(
   fc.tuple(token, fc.array(token, { maxLength: 2 })).map(([each, top]) => ({ ...each, top })),
@@ -91,6 +103,18 @@ export const anySoundToolCall: fc.Arbitrary<ToolCall> = fc.oneof(
 
 const optionally = <T>(part: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(part, { maxLength: 1 })
 
+const anyImage: fc.Arbitrary<ImagePart> = fc.record({
+  type: fc.constant('image' as const),
+  source: fc.oneof(
+    fc.record({ kind: fc.constant('url' as const), url: fc.webUrl() }),
+    fc.record({
+      kind: fc.constant('base64' as const),
+      mediaType: fc.constantFrom('image/png', undefined),
+      data: fc.base64String({ maxLength: 16 }),
+    }),
+  ),
+})
+
 const parts: fc.Arbitrary<Part[]> = fc
   .tuple(
     optionally(fc.record({ type: fc.constant('reasoning' as const), text })),
@@ -112,6 +136,7 @@ const parts: fc.Arbitrary<Part[]> = fc
         transcript: fc.string(),
       }),
     ),
+    fc.array(anyImage, { maxLength: 2 }),
     fc.uniqueArray(anyToolCall, { maxLength: 3, selector: call => call.id }),
   )
   .map(each => each.flat())
@@ -121,7 +146,12 @@ const choices: fc.Arbitrary<Choice[]> = fc
     minLength: 1,
     maxLength: 3,
   })
-  .map(each => each.map((choice, index) => ({ index, ...choice })))
+  .map(each =>
+    each.map(({ finish, ...choice }, index) => {
+      const hasToolCalls = choice.parts.some(part => part.type === 'tool-call')
+      return { index, ...choice, finish: endingOf(finish, hasToolCalls) }
+    }),
+  )
 
 export const anyResult: fc.Arbitrary<Result> = fc.record(
   {
@@ -145,12 +175,16 @@ const spokenParts: fc.Arbitrary<CallEvent[][]> = fc
         fragments: fc.array(fc.tuple(text, fc.option(anyLogprobs, { nil: undefined })), { minLength: 1, maxLength: 3 }),
         citations: fc.option(anyCitations, { nil: undefined }),
       }),
+      fc.record({ kind: fc.constant('whole' as const), value: anyImage }),
       fc.record({ kind: fc.constant('tool-call' as const), call: anyToolCall, places: cutPlaces }),
     ),
     { maxLength: 5 },
   )
-  .map(spoken => spoken.filter((part, i) => part.kind === 'tool-call' || part.kind !== spoken[i - 1]?.kind))
+  .map(spoken => spoken.filter((part, i) => REPEATED.has(part.kind) || part.kind !== spoken[i - 1]?.kind))
   .map(spoken => spoken.map(toPartEvents))
+
+/** Kinds of parts that may follow each other and stay apart. */
+const REPEATED: ReadonlySet<string> = new Set(['tool-call', 'whole'])
 
 type SpokenPart =
   | {
@@ -158,6 +192,7 @@ type SpokenPart =
       readonly fragments: readonly (readonly [string, TokenLogprob[] | undefined])[]
       readonly citations: UrlCitation[] | undefined
     }
+  | { readonly kind: 'whole'; readonly value: ImagePart }
   | { readonly kind: 'tool-call'; readonly call: ToolCall; readonly places: readonly number[] }
 
 /** The events of one part, in choice 0 under its number. */
@@ -168,6 +203,12 @@ function toPartEvents(spoken: SpokenPart, part: number): CallEvent[] {
     return [
       { type: 'part-start', ...at, kind: 'tool-call', id, name, toolKind: kind },
       ...cutText(written, spoken.places).map((text): CallEvent => ({ type: 'part-delta', ...at, text })),
+      { type: 'part-end', ...at },
+    ]
+  }
+  if (spoken.kind === 'whole') {
+    return [
+      { type: 'part-start', ...at, ...spoken },
       { type: 'part-end', ...at },
     ]
   }
@@ -188,7 +229,7 @@ function toPartEvents(spoken: SpokenPart, part: number): CallEvent[] {
 
 /**
  * Grammatical event sequences that end well. What the format cannot tell apart is generated in the one form that comes
- * back: no fragment is empty, no two parts of one kind but tool calls follow each other, and only text has log
+ * back: no fragment is empty, no two parts of one kind but images and tool calls follow each other, and only text has log
  * probabilities and citations.
  */
 export const anyEvents: fc.Arbitrary<CallEvent[]> = fc
@@ -199,10 +240,14 @@ export const anyEvents: fc.Arbitrary<CallEvent[]> = fc
     usage: fc.option(anyUsage, { nil: undefined }),
   })
   .map(({ head, choices, turns, usage }) => {
-    const queues = choices.map(([parts, finish], choice): CallEvent[] => [
-      ...parts.flat().map((event): CallEvent => ('choice' in event ? { ...event, choice } : event)),
-      { type: 'choice-end', choice, finish },
-    ])
+    const queues = choices.map(([parts, finish], choice): CallEvent[] => {
+      const events = parts.flat()
+      const hasToolCalls = events.some(event => event.type === 'part-start' && event.kind === 'tool-call')
+      return [
+        ...events.map((event): CallEvent => ('choice' in event ? { ...event, choice } : event)),
+        { type: 'choice-end', choice, finish: endingOf(finish, hasToolCalls) },
+      ]
+    })
     const events: CallEvent[] = [{ type: 'response-start', ...head }]
     for (let turn = 0; queues.some(queue => queue.length > 0); turn++) {
       const busy = queues.filter(queue => queue.length > 0)

@@ -160,6 +160,48 @@ describe('decodeRequest', () => {
     ] satisfies Part[])
   })
 
+  it('reads what clients of other hosts write instead', () => {
+    assert.deepEqual(partsOf({ role: 'user', content: [{ type: 'image_url', image_url: 'https://a.test/x.png' }] }), [
+      { type: 'image', source: { kind: 'url', url: 'https://a.test/x.png' } },
+    ] satisfies Part[])
+    assert.deepEqual(partsOf({ role: 'assistant', reasoning: 'Hm.', content: 'a' }), [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'text', text: 'a' },
+    ] satisfies Part[])
+    const thinking = [{ type: 'text', text: 'Hm.' }]
+    assert.deepEqual(partsOf({ role: 'assistant', content: [{ type: 'thinking', thinking }, { type: 'thinking' }] }), [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'opaque', format: 'chat-completions', value: { type: 'thinking' } },
+    ] satisfies Part[])
+    assert.deepEqual(decode({ tools: [{ function: { name: 'f' } }], tool_choice: 'any' }).tools, [
+      { kind: 'function', name: 'f' },
+    ])
+    assert.deepEqual(decode({ tool_choice: 'any' }).toolChoice, { mode: 'required' })
+  })
+
+  it('reads where the prompt may be cached, as hosts of models that ask for it are told', () => {
+    const content = [
+      { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } },
+      { type: 'image_url', image_url: { url: 'https://a.test/' }, cache_control: { type: 'ephemeral', ttl: '1h' } },
+      { type: 'file', file: { file_id: 'f' }, cache_control: { type: 'eternal' } },
+    ]
+    assert.deepEqual(partsOf({ role: 'user', content }), [
+      { type: 'text', text: 'a', cache: {} },
+      { type: 'image', source: { kind: 'url', url: 'https://a.test/' }, cache: { ttl: '1h' } },
+      { type: 'document', source: { kind: 'file', id: 'f' } },
+    ] satisfies Part[])
+  })
+
+  it('keeps the fields of a message that it does not know with one of its parts', () => {
+    const extensions = { 'chat-completions': { prefix: true } }
+    assert.deepEqual(partsOf({ role: 'assistant', content: 'So', prefix: true, audio: null }), [
+      { type: 'text', text: 'So', extensions },
+    ] satisfies Part[])
+    assert.deepEqual(partsOf({ role: 'tool', tool_call_id: 'c', content: 'x', prefix: true }), [
+      { type: 'tool-result', callId: 'c', parts: [{ type: 'text', text: 'x' }], extensions },
+    ] satisfies Part[])
+  })
+
   it('takes of a tool call only what a tool call has', () => {
     const call = { id: 'call_1', function: { name: 'f', arguments: '{}', type: 'x', kind: 'y', id: 'z', extra: 1 } }
     const legacy = { name: 'g', arguments: '{}', type: 'x', id: 'z' }

@@ -1,9 +1,22 @@
-import type { Call, Message, OutputFormat, Part, Role, Source, Tool, ToolCallPart, ToolChoice } from '#core/call.ts'
+import type {
+  CacheBreakpoint,
+  Call,
+  Message,
+  OutputFormat,
+  Part,
+  Role,
+  Source,
+  Tool,
+  ToolCallPart,
+  ToolChoice,
+} from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import { type Validator, validator } from '#core/validate.ts'
+import { decodeCache } from '../cache-control.ts'
 import { decodeUrl } from '../data-url.ts'
 import { objectField as object, textField as text } from '../json/fields.ts'
 import { isObject } from '../json/parse.ts'
+import { decodeThought, thoughtText } from './content.ts'
 import { ChatCompletionsRequest, type ChatMessage, type ChatTool } from './schema.ts'
 
 const FORMAT = 'chat-completions'
@@ -76,11 +89,32 @@ function decodeMessage(message: ChatMessage, index: number): Message {
   const content = decodeContent(message.content, `${path}.content`)
   if (role === 'tool') return decodeToolMessage(message, content, path)
   const parts: Part[] = []
-  if (message.reasoning_content) parts.push({ type: 'reasoning', text: message.reasoning_content })
+  const thought = decodeThought(message)
+  if (thought !== '') parts.push({ type: 'reasoning', text: thought })
   parts.push(...content)
   if (message.refusal) parts.push({ type: 'refusal', text: message.refusal })
   parts.push(...decodeToolCalls(message, path))
-  return { role, parts, ...(message.name && { name: message.name }) }
+  return { role, parts: withFields(parts, message), ...(message.name && { name: message.name }) }
+}
+
+/** Fields of a message with a neutral meaning; the others ride on its first part. */
+const MESSAGE_FIELDS = new Set([
+  'role',
+  'content',
+  'name',
+  'refusal',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+  'reasoning_content',
+  'reasoning',
+])
+
+function withFields(parts: readonly Part[], message: ChatMessage): readonly Part[] {
+  const extra = Object.entries(message).filter(([key, value]) => !MESSAGE_FIELDS.has(key) && value !== null)
+  const first = parts.findIndex(part => part.type !== 'opaque')
+  if (first === -1 || extra.length === 0) return parts
+  return parts.map((part, i) => (i === first ? { ...part, extensions: { [FORMAT]: Object.fromEntries(extra) } } : part))
 }
 
 /** This format spends one message on each tool result; the neutral form keeps those of one turn together. */
@@ -103,7 +137,8 @@ function decodeToolMessage(message: ChatMessage, parts: readonly Part[], path: s
       param: `${path}.tool_call_id`,
     })
   }
-  return { role: 'tool', parts: [{ type: 'tool-result', callId, parts, ...(message.name && { name: message.name }) }] }
+  const result: Part = { type: 'tool-result', callId, parts, ...(message.name && { name: message.name }) }
+  return { role: 'tool', parts: withFields([result], message) }
 }
 
 function decodeToolCalls(message: ChatMessage, path: string): ToolCallPart[] {
@@ -129,23 +164,36 @@ function decodeContent(content: ChatMessage['content'], path: string): Part[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return content.map((part, index) => {
     const decode = Object.hasOwn(PARTS, part.type) ? PARTS[part.type] : undefined
-    return decode ? decode(part, `${path}[${index}]`) : { type: 'opaque', format: FORMAT, value: part }
+    return decode?.(part, `${path}[${index}]`) ?? { type: 'opaque', format: FORMAT, value: part }
   })
 }
 
 type WirePart = Readonly<Record<string, unknown>>
 
-/** Content part types by their `type`; one that is missing here passes through opaquely. */
-const PARTS: Readonly<Record<string, (part: WirePart, path: string) => Part>> = Object.freeze({
-  text: (part, path) => ({ type: 'text', text: text(part, 'text', path) }),
+/** Hosts of models that are told what to cache are told so here, in those models' own words. */
+function cacheOf({ cache_control }: WirePart): { readonly cache?: CacheBreakpoint } {
+  const cache = decodeCache(cache_control)
+  return cache ? { cache } : {}
+}
+
+/** Content part types by their `type`; one that is missing here, or is another than the known, passes opaquely. */
+const PARTS: Readonly<Record<string, (part: WirePart, path: string) => Part | undefined>> = Object.freeze({
+  text: (part, path) => ({ type: 'text', text: text(part, 'text', path), ...cacheOf(part) }),
   refusal: (part, path) => ({ type: 'refusal', text: text(part, 'refusal', path) }),
+  // Mistral's thoughts stand among the words of an answer.
+  thinking: part => {
+    const thought = thoughtText(part.thinking)
+    return thought === undefined ? undefined : { type: 'reasoning', text: thought }
+  },
   image_url: (part, path) => {
-    const image = object(part, 'image_url', path)
-    const detail = image.detail
+    // Mistral takes the address itself as well.
+    const image = typeof part.image_url === 'string' ? { url: part.image_url } : object(part, 'image_url', path)
+    const detail = 'detail' in image ? image.detail : undefined
     return {
       type: 'image',
       source: decodeUrl(text(image, 'url', `${path}.image_url`)),
       ...(typeof detail === 'string' && { detail }),
+      ...cacheOf(part),
     }
   },
   video_url: (part, path) => ({
@@ -164,7 +212,8 @@ const PARTS: Readonly<Record<string, (part: WirePart, path: string) => Part>> = 
       typeof file.file_id === 'string'
         ? { kind: 'file', id: file.file_id }
         : decodeUrl(text(file, 'file_data', `${path}.file`))
-    return { type: 'document', source, ...(typeof file.filename === 'string' && { filename: file.filename }) }
+    const filename = typeof file.filename === 'string' && { filename: file.filename }
+    return { type: 'document', source, ...filename, ...cacheOf(part) }
   },
 })
 
@@ -179,7 +228,8 @@ function decodeTools(body: ChatCompletionsRequest): readonly Tool[] | undefined 
 }
 
 function decodeTool(tool: ChatTool): Tool {
-  if (tool.type !== 'function' || !tool.function) return { kind: 'opaque', format: FORMAT, value: tool }
+  const { type = 'function' } = tool
+  if (type !== 'function' || !tool.function) return { kind: 'opaque', format: FORMAT, value: tool }
   const { name, description, parameters, strict } = tool.function
   return {
     kind: 'function',
@@ -199,6 +249,8 @@ function legacyToolChoice(body: ChatCompletionsRequest): ChatCompletionsRequest[
 
 function decodeToolChoice(choice: ChatCompletionsRequest['tool_choice']): ToolChoice | undefined {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice }
+  // Mistral's word.
+  if (choice === 'any') return { mode: 'required' }
   if (!isObject(choice)) return undefined
   if (isObject(choice.function)) return { mode: 'tool', name: text(choice.function, 'name', 'tool_choice.function') }
   if (isObject(choice.custom)) return { mode: 'tool', name: text(choice.custom, 'name', 'tool_choice.custom') }

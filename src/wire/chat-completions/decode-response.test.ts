@@ -99,6 +99,69 @@ describe('decodeResponse', () => {
     ] satisfies Part[])
   })
 
+  it('reads content that is a list, in which thoughts stand among words', () => {
+    const citation = { url: 'https://a.test/', title: 'A', start_index: 0, end_index: 4 }
+    const content = [
+      {
+        type: 'thinking',
+        thinking: [
+          { type: 'text', text: 'Two ' },
+          { type: 'text', text: 'twos.' },
+        ],
+      },
+      { type: 'text', text: 'Four.' },
+      { type: 'thinking', thinking: 'Sure?' },
+      { type: 'text', text: 'Yes.' },
+      { type: 'reference', reference_ids: [1] },
+    ]
+    assert.deepEqual(partsOf({ content, annotations: [{ type: 'url_citation', url_citation: citation }] }), [
+      { type: 'reasoning', text: 'Two twos.' },
+      { type: 'text', text: 'Four.' },
+      { type: 'reasoning', text: 'Sure?' },
+      { type: 'text', text: 'Yes.', citations: [{ url: 'https://a.test/', title: 'A', startIndex: 0, endIndex: 4 }] },
+      { type: 'opaque', format: 'chat-completions', value: { type: 'reference', reference_ids: [1] } },
+    ] satisfies Part[])
+  })
+
+  it('cites the sources that a host names beside its answer, unless the message has citations of its own', () => {
+    const citations = ['https://a.test/', 'https://b.test/', 5]
+    const search_results = [{ url: 'https://b.test/', title: 'B' }]
+    const cited = (message: object) =>
+      decodeResponse({ choices: [{ message }], citations, search_results }).choices[0]?.parts
+    assert.deepEqual(cited({ content: 'Said [1][2].' }), [
+      {
+        type: 'text',
+        text: 'Said [1][2].',
+        citations: [{ url: 'https://a.test/' }, { url: 'https://b.test/', title: 'B' }],
+      },
+    ])
+    const annotations = [{ type: 'url_citation', url_citation: { url: 'https://c.test/' } }]
+    assert.deepEqual(cited({ content: 'Said.', annotations }), [
+      { type: 'text', text: 'Said.', citations: [{ url: 'https://c.test/' }] },
+    ])
+  })
+
+  it('makes nothing of fields that a host writes out empty', () => {
+    const call = {
+      id: 'c',
+      type: 'function',
+      function: { name: 'f', arguments: '{}' },
+      custom: { name: '', input: '' },
+    }
+    const message = {
+      content: '',
+      refusal: '',
+      audio: { id: '', data: '', transcript: '', expires_at: 0 },
+      function_call: { name: '', arguments: '' },
+      tool_calls: [call],
+    }
+    const { choices } = decodeResponse({ choices: [{ index: 0, finish_reason: '', message }] })
+    assert.deepEqual(choices[0]?.parts, [
+      { type: 'tool-call', kind: 'function', id: 'c', name: 'f', arguments: '{}' },
+    ] satisfies Part[])
+    assert.equal(choices[0]?.finish.reason, 'tool-calls')
+  })
+
   it('counts choices that have no index by their place, and survives one without a message', () => {
     const { choices } = decodeResponse({ choices: [{ message: { content: 'a' } }, { finish_reason: null }] })
     assert.deepEqual(

@@ -3,7 +3,10 @@ import { Fault } from '#core/fault.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeFault } from '../openai-fault.ts'
+import { calledTool } from './called-tool.ts'
+import { decodeContent, decodeThought } from './content.ts'
 import { decodeFinish } from './finish-reason.ts'
+import { decodeImages } from './images.ts'
 import { decodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -23,60 +26,71 @@ export function decodeResponse(body: unknown): Result {
     id: typeof body.id === 'string' ? body.id : '',
     model: typeof body.model === 'string' ? body.model : '',
     createdAt: typeof body.created === 'number' ? body.created : 0,
-    choices: body.choices.filter(isObject).map(decodeChoice),
+    choices: body.choices.filter(isObject).map((choice, i) => decodeChoice(choice, i, decodeSources(body))),
     usage: decodeUsage(body.usage),
     ...(typeof body.service_tier === 'string' && { serviceTier: body.service_tier }),
     extensions: extra.length === 0 ? {} : { [FORMAT]: Object.fromEntries(extra) },
   }
 }
 
-function decodeChoice(choice: Json, position: number): Choice {
+function decodeChoice(choice: Json, position: number, sources: readonly UrlCitation[] | undefined): Choice {
   const logprobs = isObject(choice.logprobs) ? decodeLogprobs(choice.logprobs.content) : undefined
+  const parts = isObject(choice.message) ? decodeMessage(choice.message, sources) : []
   return {
     index: typeof choice.index === 'number' ? choice.index : position,
-    parts: isObject(choice.message) ? decodeMessage(choice.message) : [],
-    finish: decodeFinish(choice.finish_reason),
+    parts,
+    finish: decodeFinish(choice.finish_reason, { hasToolCalls: parts.some(part => part.type === 'tool-call') }),
     ...(logprobs && { logprobs }),
   }
 }
 
 /** Reasoning first, then what was said, then what is to be called: the order in which models produce them. */
-function decodeMessage(message: Json): Part[] {
+function decodeMessage(message: Json, sources: readonly UrlCitation[] | undefined): Part[] {
   const parts: Part[] = []
-  const reasoning = message.reasoning_content ?? message.reasoning
-  if (typeof reasoning === 'string' && reasoning !== '') parts.push({ type: 'reasoning', text: reasoning })
-  if (typeof message.content === 'string' && message.content !== '') {
-    const citations = decodeCitations(message.annotations)
-    parts.push({ type: 'text', text: message.content, ...(citations && { citations }) })
+  const thought = decodeThought(message)
+  if (thought !== '') parts.push({ type: 'reasoning', text: thought })
+  parts.push(...decodeWords(message, sources))
+  if (typeof message.refusal === 'string' && message.refusal !== '') {
+    parts.push({ type: 'refusal', text: message.refusal })
   }
-  if (typeof message.refusal === 'string') parts.push({ type: 'refusal', text: message.refusal })
-  if (isObject(message.audio)) parts.push(decodeAudio(message.audio))
-  parts.push(...decodeToolCalls(message))
+  if (isObject(message.audio)) parts.push(...decodeAudio(message.audio))
+  parts.push(...decodeImages(message.images), ...decodeToolCalls(message))
   return parts
 }
 
-function decodeAudio(audio: Json): Part {
-  return {
-    type: 'audio',
-    source: { kind: 'base64', mediaType: undefined, data: typeof audio.data === 'string' ? audio.data : '' },
-    ...(typeof audio.transcript === 'string' && { transcript: audio.transcript }),
-  }
+/** Annotations are of the message, and sources of the answer: they stand with the last of its texts. */
+function decodeWords({ content, annotations }: Json, sources: readonly UrlCitation[] | undefined): Part[] {
+  const words = decodeContent(content)
+    .filter(said => said.type === 'opaque' || said.text !== '')
+    .map((said): Part => (said.type === 'opaque' ? { ...said, format: FORMAT } : said))
+  const citations = decodeCitations(annotations) ?? sources
+  const last = words.findLastIndex(part => part.type === 'text')
+  return citations ? words.map((part, i) => (i === last ? { ...part, citations } : part)) : words
+}
+
+/** Some hosts write out an empty sound beside every text. */
+function decodeAudio({ data, transcript }: Json): Part[] {
+  if (!data && !transcript) return []
+  return [
+    {
+      type: 'audio',
+      source: { kind: 'base64', mediaType: undefined, data: typeof data === 'string' ? data : '' },
+      ...(typeof transcript === 'string' && { transcript }),
+    },
+  ]
 }
 
 function decodeToolCalls(message: Json): Part[] {
-  const legacy = isObject(message.function_call)
-    ? [{ id: message.function_call.name, function: message.function_call }]
-    : []
-  const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : legacy
+  const { tool_calls, function_call } = message
+  const legacy = isObject(function_call) ? [{ id: function_call.name, function: function_call }] : []
+  const calls: unknown[] = Array.isArray(tool_calls) ? tool_calls : legacy
   return calls.filter(isObject).map((call): Part => {
-    const isCustom = isObject(call.custom)
-    const inner: Json = isObject(call.custom) ? call.custom : isObject(call.function) ? call.function : {}
-    const written = isCustom ? inner.input : inner.arguments
+    const { kind, name, written } = calledTool(call)
     return {
       type: 'tool-call',
-      kind: isCustom ? 'custom' : 'function',
+      kind,
       id: typeof call.id === 'string' ? call.id : '',
-      name: typeof inner.name === 'string' ? inner.name : '',
+      name: typeof name === 'string' ? name : '',
       // Some hosts send the arguments as an object where the format wants JSON text.
       arguments: typeof written === 'string' ? written : JSON.stringify(written ?? {}),
     }
@@ -98,6 +112,19 @@ export function decodeCitations(annotations: unknown): UrlCitation[] | undefined
     ]
   })
   return citations.length === 0 ? undefined : citations
+}
+
+/** What an answer or a chunk was written from, as Perplexity has it: addresses, and beside them perhaps their titles. */
+export function decodeSources({ citations, search_results: results }: Json): UrlCitation[] | undefined {
+  if (!Array.isArray(citations) || citations.length === 0) return undefined
+  const titles = new Map<unknown, unknown>()
+  if (Array.isArray(results)) for (const each of results.filter(isObject)) titles.set(each.url, each.title)
+  return citations
+    .filter(url => typeof url === 'string')
+    .map(url => {
+      const title = titles.get(url)
+      return { url, ...(typeof title === 'string' && { title }) }
+    })
 }
 
 export function decodeLogprobs(content: unknown): TokenLogprob[] | undefined {

@@ -94,8 +94,7 @@ describe('decodeStream', () => {
   it('ends with an error when the stream stops before the answer is whole, and says nothing after it', () => {
     const cut = [
       [chunk(delta({ content: 'x' }))],
-      [chunk(delta({ content: 'x' })), DONE],
-      [chunk(delta({ content: 'x' }, 0), delta({ content: 'y' }, 1)), chunk(finish('stop', 1)), DONE],
+      [chunk(delta({ content: 'x' }, 0), delta({ content: 'y' }, 1)), chunk(finish('stop', 1))],
       [],
       [DONE, chunk(finish())],
     ]
@@ -104,6 +103,57 @@ describe('decodeStream', () => {
       assert.ok(last?.type === 'error')
       assert.equal(last.fault.code, 'upstream_error')
     }
+  })
+
+  it('takes the end marker for the end of a host that never says why its answers end', () => {
+    const tool = { tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }] }
+    const events = decode(chunk(delta({ content: 'x' }, 0), delta(tool, 1)), DONE)
+    assert.deepEqual(
+      collectEvents(events).choices.map(choice => choice.finish),
+      [
+        { reason: 'other', raw: undefined },
+        { reason: 'tool-calls', raw: undefined },
+      ],
+    )
+    assert.equal(events.at(-1)?.type, 'response-end')
+  })
+
+  it('reads content that is a list, in which thoughts stand among words', () => {
+    const thought = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+    const source = { type: 'reference', reference_ids: [1] }
+    const parts = partsOf(
+      { content: [thought('Let me ')] },
+      { content: [thought('see.')] },
+      { content: [{ type: 'text', text: 'Four' }] },
+      { content: ', I say.' },
+      { content: [source] },
+    )
+    assert.deepEqual(parts, [
+      { type: 'reasoning', text: 'Let me see.' },
+      { type: 'text', text: 'Four, I say.' },
+      { type: 'opaque', format: 'chat-completions', value: source },
+    ])
+  })
+
+  it('cites the sources that a host names in every chunk, once', () => {
+    const known = (...citations: string[]) => ({ citations })
+    const events = decode(
+      { ...chunk(delta({ content: 'Said' })), ...known('https://a.test/') },
+      { ...chunk(delta({ content: ' so.' })), ...known('https://a.test/', 'https://b.test/') },
+      { ...chunk(finish()), ...known('https://a.test/', 'https://b.test/') },
+      DONE,
+    )
+    assert.deepEqual(collectEvents(events).choices[0]?.parts, [
+      { type: 'text', text: 'Said so.', citations: [{ url: 'https://a.test/' }, { url: 'https://b.test/' }] },
+    ])
+  })
+
+  it('reads the calls of a host that writes out both kinds and leaves one empty', () => {
+    const custom = { name: '', input: '' }
+    const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' }, custom }
+    assert.deepEqual(partsOf({ tool_calls: [call] }), [
+      { type: 'tool-call', kind: 'function', id: 'c', name: 'f', arguments: '{"a":1}' },
+    ])
   })
 
   it('turns an error event and nonsense into an error, and reads no further', () => {

@@ -1,4 +1,4 @@
-import type { UrlCitation } from '#core/call.ts'
+import type { ImagePart, OpaquePart, UrlCitation } from '#core/call.ts'
 import type { CallEvent, PartOpening } from '#core/call-event.ts'
 import { Fault } from '#core/fault.ts'
 import type { TokenLogprob } from '#core/result.ts'
@@ -7,9 +7,14 @@ import { isObject } from '../json/parse.ts'
 import { JsonProgress } from '../json/progress.ts'
 import { decodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
-import { decodeCitations, decodeLogprobs } from './decode-response.ts'
+import { calledTool } from './called-tool.ts'
+import { decodeContent, decodeThought, type Said } from './content.ts'
+import { decodeCitations, decodeLogprobs, decodeSources } from './decode-response.ts'
 import { decodeFinish } from './finish-reason.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeImages } from './images.ts'
+import { decodeChunkUsage } from './usage.ts'
+
+const FORMAT = 'chat-completions'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -17,7 +22,6 @@ interface State {
   started: boolean
   /** A terminal event has been emitted. */
   ended: boolean
-  finishedChoices: number
   readonly choices: Map<number, ChoiceState>
 }
 
@@ -31,7 +35,10 @@ interface ChoiceState {
   readonly waiting: Map<number, ToolFragment[]>
   /** Ids of the tool calls that have begun. */
   readonly toolIds: Set<string>
+  hasToolCalls: boolean
   citations: UrlCitation[] | undefined
+  /** Each chunk tells all of them that are known by then. */
+  sources: UrlCitation[] | undefined
 }
 
 interface OpenTool {
@@ -50,7 +57,7 @@ interface ToolFragment {
 
 /** upstream stream → neutral events (see `WireFormat`). */
 export function decodeStream(): StreamDecoder {
-  const state: State = { started: false, ended: false, finishedChoices: 0, choices: new Map() }
+  const state: State = { started: false, ended: false, choices: new Map() }
   return {
     push: frame => (state.ended ? [] : decodeFrame(state, frame)),
     end: () => (state.ended ? [] : endStream(state)),
@@ -59,7 +66,7 @@ export function decodeStream(): StreamDecoder {
 
 function decodeFrame(state: State, { data }: Frame): CallEvent[] {
   if (data === undefined || data === '') return []
-  if (data === '[DONE]') return endStream(state)
+  if (data === '[DONE]') return [...endChoices(state), ...endStream(state)]
   let chunk: unknown
   try {
     chunk = JSON.parse(data)
@@ -76,10 +83,15 @@ function fail(state: State, fault: Fault): CallEvent[] {
   return [{ type: 'error', fault }]
 }
 
-/** A stream that stops before any choice has ended was cut: what the client has is not the answer. */
+/** Some hosts never say why an answer ended: their marker at the end of the stream is all there is. */
+function endChoices(state: State): CallEvent[] {
+  return [...state.choices.values()].flatMap(choice => endChoice(choice, undefined))
+}
+
+/** A stream that stops before every choice has ended was cut: what the client has is not the answer. */
 function endStream(state: State): CallEvent[] {
-  const open = [...state.choices.values()].filter(choice => !choice.finished)
-  if (state.finishedChoices === 0 || open.length > 0) {
+  const choices = [...state.choices.values()]
+  if (choices.length === 0 || choices.some(choice => !choice.finished)) {
     return fail(state, new Fault('upstream_error', 'The model provider ended the stream before the answer was whole.'))
   }
   state.ended = true
@@ -97,13 +109,16 @@ function decodeChunk(state: State, chunk: Json): CallEvent[] {
       createdAt: typeof chunk.created === 'number' ? chunk.created : 0,
     })
   }
-  for (const choice of Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []) {
-    events.push(...decodeChoice(choiceState(state, choice), choice))
+  const sources = decodeSources(chunk)
+  for (const wire of Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []) {
+    const choice = choiceState(state, wire)
+    choice.sources = sources ?? choice.sources
+    events.push(...decodeChoice(choice, wire))
     // Some hosts send an empty reason where the format has null.
-    if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
-      events.push(...endChoice(state, choice))
+    const { finish_reason: reason } = wire
+    if (typeof reason === 'string' && reason !== '') events.push(...endChoice(choice, reason))
   }
-  const usage = decodeUsage(chunk.usage)
+  const usage = decodeChunkUsage(chunk)
   if (usage) events.push({ type: 'usage', usage })
   return events
 }
@@ -119,7 +134,9 @@ function choiceState(state: State, choice: Json): ChoiceState {
     open: undefined,
     waiting: new Map(),
     toolIds: new Set(),
+    hasToolCalls: false,
     citations: undefined,
+    sources: undefined,
   }
   state.choices.set(index, fresh)
   return fresh
@@ -127,15 +144,13 @@ function choiceState(state: State, choice: Json): ChoiceState {
 
 type DeltaField = readonly [name: string, decode: (choice: ChoiceState, value: unknown, delta: Json) => CallEvent[]]
 
-/** What each field of a delta means, in the order in which fields of one delta take effect. */
+/** What each field of a delta means, in the order in which they take effect after what was thought. */
 const DELTA_FIELDS: readonly DeltaField[] = [
-  ['reasoning_content', (choice, value) => textDelta(choice, 'reasoning', value)],
-  // Some hosts call it `reasoning`; one that sends both repeats itself.
-  ['reasoning', (choice, value, delta) => ('reasoning_content' in delta ? [] : textDelta(choice, 'reasoning', value))],
-  ['content', (choice, value, delta) => textDelta(choice, 'text', value, delta)],
+  ['content', (choice, value, delta) => decodeContent(value).flatMap(said => saidDelta(choice, said, delta))],
   ['annotations', keepCitations],
   ['refusal', (choice, value) => textDelta(choice, 'refusal', value)],
   ['audio', (choice, value) => textDelta(choice, 'audio', isObject(value) ? value.data : undefined)],
+  ['images', (choice, value) => decodeImages(value).flatMap(image => wholePart(choice, image))],
   ['tool_calls', toolDeltas],
   ['function_call', (choice, value) => (isObject(value) ? toolDeltas(choice, [{ index: 0, function: value }]) : [])],
 ]
@@ -143,10 +158,12 @@ const DELTA_FIELDS: readonly DeltaField[] = [
 function decodeChoice(choice: ChoiceState, wire: Json): CallEvent[] {
   if (choice.finished || !isObject(wire.delta)) return []
   const delta: Json = isObject(wire.logprobs) ? { ...wire.delta, logprobs: wire.logprobs } : wire.delta
-  return DELTA_FIELDS.flatMap(([field, decode]) => {
+  const thought = textDelta(choice, 'reasoning', decodeThought(delta))
+  const others = DELTA_FIELDS.flatMap(([field, decode]) => {
     const value = delta[field]
     return value === undefined || value === null ? [] : decode(choice, value, delta)
   })
+  return [...thought, ...others]
 }
 
 function textDelta(
@@ -160,6 +177,15 @@ function textDelta(
   const events = choice.open?.kind === kind ? [] : [...releaseAll(choice), ...openPart(choice, { kind })]
   const logprobs = isObject(delta?.logprobs) ? decodeLogprobs(delta.logprobs.content) : undefined
   return [...events, partDelta(choice, value, logprobs)]
+}
+
+function saidDelta(choice: ChoiceState, said: Said, delta: Json): CallEvent[] {
+  if (said.type !== 'opaque') return textDelta(choice, said.type, said.text, said.type === 'text' ? delta : undefined)
+  return wholePart(choice, { ...said, format: FORMAT })
+}
+
+function wholePart(choice: ChoiceState, value: ImagePart | OpaquePart): CallEvent[] {
+  return [...releaseAll(choice), ...openPart(choice, { kind: 'whole', value }), ...closePart(choice)]
 }
 
 function partDelta(choice: ChoiceState, text: string, logprobs?: readonly TokenLogprob[]): CallEvent {
@@ -185,8 +211,11 @@ function closePart(choice: ChoiceState): CallEvent[] {
   if (!choice.open) return []
   const { part, kind } = choice.open
   choice.open = undefined
-  const citations = kind === 'text' ? choice.citations : undefined
-  if (citations) choice.citations = undefined
+  const citations = kind === 'text' ? (choice.citations ?? choice.sources) : undefined
+  if (citations) {
+    choice.citations = undefined
+    choice.sources = undefined
+  }
   return [{ type: 'part-end', choice: choice.index, part, ...(citations && { citations }) }]
 }
 
@@ -195,13 +224,12 @@ function toolDeltas(choice: ChoiceState, value: unknown): CallEvent[] {
   return value.filter(isObject).flatMap((call, position) => {
     // A host that leaves out the index means the call's place in the list.
     const index = typeof call.index === 'number' ? call.index : position
-    const inner: Json = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : {}
-    const text = inner.arguments ?? inner.input
+    const { kind, name, written } = calledTool(call)
     return toolFragment(choice, index, {
       id: typeof call.id === 'string' && call.id !== '' ? call.id : undefined,
-      name: typeof inner.name === 'string' && inner.name !== '' ? inner.name : undefined,
-      kind: isObject(call.custom) ? 'custom' : 'function',
-      text: typeof text === 'string' ? text : text === undefined || text === null ? '' : JSON.stringify(text),
+      name: typeof name === 'string' && name !== '' ? name : undefined,
+      kind,
+      text: typeof written === 'string' ? written : written ? JSON.stringify(written) : '',
     })
   })
 }
@@ -246,6 +274,7 @@ function isAfterthought({ toolIds }: ChoiceState, { id, name, text }: ToolFragme
 }
 
 function openTool(choice: ChoiceState, index: number, { id, name = '', kind }: ToolFragment): CallEvent[] {
+  choice.hasToolCalls = true
   if (id !== undefined) choice.toolIds.add(id)
   const tool: OpenTool = { index, id, kind, progress: new JsonProgress() }
   return openPart(choice, { kind: 'tool-call', id: id ?? `call_${index}`, name, toolKind: kind }, tool)
@@ -268,15 +297,13 @@ function releaseAll(choice: ChoiceState): CallEvent[] {
   return events
 }
 
-function endChoice(state: State, wire: Json): CallEvent[] {
-  const choice = choiceState(state, wire)
+function endChoice(choice: ChoiceState, reason: string | undefined): CallEvent[] {
   if (choice.finished) return []
   const events = releaseAll(choice)
   choice.finished = true
-  state.finishedChoices += 1
   return [
     ...events,
     ...closePart(choice),
-    { type: 'choice-end', choice: choice.index, finish: decodeFinish(wire.finish_reason) },
+    { type: 'choice-end', choice: choice.index, finish: decodeFinish(reason, choice) },
   ]
 }

@@ -99,6 +99,60 @@ describe('encodeRequest', () => {
     ])
   })
 
+  it('shows media that tools gave back in a message of the user, since tool messages carry text only', () => {
+    const png: Part = { type: 'image', source: { kind: 'url', url: 'https://a.test/x.png' } }
+    const pdf: Part = { type: 'document', source: { kind: 'base64', mediaType: 'application/pdf', data: 'AAAA' } }
+    const { body, warnings } = encode({
+      messages: [
+        {
+          role: 'tool',
+          parts: [
+            { type: 'tool-result', callId: 'a', parts: [{ type: 'text', text: 'A map.' }, png] },
+            { type: 'tool-result', callId: 'b', parts: [{ type: 'text', text: 'no' }] },
+            { type: 'tool-result', callId: 'c', parts: [pdf] },
+          ],
+        },
+      ],
+    })
+    assert.deepEqual(body.messages, [
+      { role: 'tool', tool_call_id: 'a', content: 'A map.' },
+      { role: 'tool', tool_call_id: 'b', content: 'no' },
+      { role: 'tool', tool_call_id: 'c', content: 'Shown in the next message.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Result of the tool call a:' },
+          { type: 'image_url', image_url: { url: 'https://a.test/x.png' } },
+          { type: 'text', text: 'Result of the tool call c:' },
+          { type: 'file', file: { file_data: 'data:application/pdf;base64,AAAA' } },
+        ],
+      },
+    ])
+    assert.deepEqual(warnings, [])
+  })
+
+  it('says so when it leaves out where the prompt may be cached', () => {
+    const parts: Part[] = [{ type: 'text', text: 'Long', cache: { ttl: '1h' } }]
+    const { body, warnings } = encode({ messages: [{ role: 'user', parts }] })
+    assert.deepEqual(body.messages, [{ role: 'user', content: 'Long' }])
+    assert.deepEqual(warnings, ['cache_control has no equivalent in chat-completions'])
+  })
+
+  it('gives a message the fields back that only this format knows', () => {
+    const extensions = { 'chat-completions': { prefix: true } }
+    const result: Part = { type: 'tool-result', callId: 'c', parts: [{ type: 'text', text: 'x' }], extensions }
+    const { body } = encode({
+      messages: [
+        { role: 'assistant', parts: [{ type: 'text', text: 'So', extensions }] },
+        { role: 'tool', parts: [result] },
+      ],
+    })
+    assert.deepEqual(body.messages, [
+      { prefix: true, role: 'assistant', content: 'So' },
+      { prefix: true, role: 'tool', tool_call_id: 'c', content: 'x' },
+    ])
+  })
+
   it('says so when it leaves out what another format knows about a part or a tool', () => {
     const extensions = { responses: { phase: 'commentary' } }
     const { warnings } = encode({
@@ -142,7 +196,7 @@ describe('encodeRequest', () => {
         {
           role: 'tool',
           parts: [
-            { type: 'tool-result', callId: 'c', parts: [image], isError: true },
+            { type: 'tool-result', callId: 'c', parts: [image, foreign], isError: true },
             { type: 'text', text: 'stray' },
           ],
         },
@@ -164,7 +218,7 @@ describe('encodeRequest', () => {
       'a opaque part has no equivalent in chat-completions',
       'a reasoning budget has no equivalent in chat-completions',
       "a tool message's text has no equivalent in chat-completions",
-      "a tool result's image has no equivalent in chat-completions",
+      "a tool result's opaque has no equivalent in chat-completions",
       'container has no equivalent in chat-completions',
       'image_url cannot name a file id in chat-completions',
       'showing reasoning has no equivalent in chat-completions',

@@ -27,6 +27,7 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
   if (call.reasoning?.isShown) warn('showing reasoning has no equivalent in chat-completions')
   for (const owner of [call, ...(call.tools ?? []), ...allParts(call)]) {
     if ('extensions' in owner && owner.extensions) warnOfForeignFields(owner.extensions, warn)
+    if ('cache' in owner && owner.cache) warn('cache_control has no equivalent in chat-completions')
   }
   const body = withoutUndefined({
     ...call.extensions[FORMAT],
@@ -78,13 +79,14 @@ function withoutUndefined(fields: Json): Json {
 }
 
 function encodeMessage(message: Message, warn: Warn): Json[] {
-  if (message.role === 'tool') return message.parts.flatMap(part => encodeToolResult(part, warn))
+  if (message.role === 'tool') return encodeToolMessages(message.parts, warn)
   const text = message.parts.filter(part => part.type === 'reasoning').map(part => part.text)
   const refusals = message.parts.filter(part => part.type === 'refusal').map(part => part.text)
   const calls = message.parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
   const content = message.parts.flatMap(part => encodePart(part, warn))
   return [
     withoutUndefined({
+      ...ownFields(message.parts),
       role: message.role,
       content: content.length === 0 ? null : encodeContent(content),
       name: message.name,
@@ -107,23 +109,48 @@ function encodeToolCall(part: ToolCallPart): Json {
     : { id: part.id, type: 'function', function: { name: part.name, arguments: part.arguments } }
 }
 
-/** Tool messages carry text only here, and know no error flag. */
-function encodeToolResult(part: Part, warn: Warn): Json[] {
-  if (part.type !== 'tool-result') {
-    warn(`a tool message's ${part.type} has no equivalent in chat-completions`)
-    return []
+/** Fields of the message that only this format knows ride on one of its parts. */
+function ownFields(parts: readonly Part[]): Json {
+  return Object.assign({}, ...parts.map(part => ('extensions' in part ? part.extensions?.[FORMAT] : undefined)))
+}
+
+/** Tool messages carry text only here, one a result; what else there is to see follows as if the user showed it. */
+function encodeToolMessages(parts: readonly Part[], warn: Warn): Json[] {
+  const messages: Json[] = []
+  const shown: Json[] = []
+  for (const part of parts) {
+    if (part.type !== 'tool-result') {
+      warn(`a tool message's ${part.type} has no equivalent in chat-completions`)
+      continue
+    }
+    const media = part.parts.filter(isMedium).flatMap(inner => encodePart(inner, warn))
+    if (media.length > 0) shown.push({ type: 'text', text: `Result of the tool call ${part.callId}:` }, ...media)
+    messages.push(encodeToolResult(part, media.length > 0, warn))
   }
-  const result: ToolResultPart = part
+  return shown.length === 0 ? messages : [...messages, { role: 'user', content: shown }]
+}
+
+function isMedium({ type }: Part): boolean {
+  return type === 'image' || type === 'document' || type === 'audio' || type === 'video'
+}
+
+/** The format knows no error flag. */
+function encodeToolResult(result: ToolResultPart, isShown: boolean, warn: Warn): Json {
   if (result.isError) warn('the error flag of a tool result has no equivalent in chat-completions')
   const content = result.parts.flatMap(inner => {
     if (inner.type === 'text') return [{ type: 'text', text: inner.text }]
     if (inner.type === 'opaque' && inner.format === FORMAT) return [inner.value as Json]
-    warn(`a tool result's ${inner.type} has no equivalent in chat-completions`)
+    if (!isMedium(inner)) warn(`a tool result's ${inner.type} has no equivalent in chat-completions`)
     return []
   })
-  return [
-    withoutUndefined({ role: 'tool', tool_call_id: result.callId, name: result.name, content: encodeContent(content) }),
-  ]
+  const isEmpty = content.length === 0 && isShown
+  return withoutUndefined({
+    ...ownFields([result]),
+    role: 'tool',
+    tool_call_id: result.callId,
+    name: result.name,
+    content: isEmpty ? 'Shown in the next message.' : encodeContent(content),
+  })
 }
 
 /** Content parts; reasoning, refusals and tool calls have fields of their own on the message. */

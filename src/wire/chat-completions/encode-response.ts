@@ -1,8 +1,8 @@
-import type { ImagePart, Part, ToolCallPart, UrlCitation } from '#core/call.ts'
+import type { Part, ToolCallPart, UrlCitation } from '#core/call.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
-import { encodeUrl } from '../data-url.ts'
 import type { AnswerContext } from '../format.ts'
 import { encodeFinish } from './finish-reason.ts'
+import { encodeImage } from './images.ts'
 import { encodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -40,8 +40,8 @@ function encodeMessage(parts: readonly Part[]): Json {
   }
   const citations = parts.flatMap(part => (part.type === 'text' ? (part.citations ?? []) : []))
   const calls = parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
+  const images = parts.flatMap(part => (part.type === 'image' ? encodeImage(part) : []))
   const audio = parts.find(part => part.type === 'audio')
-  const images = parts.filter(part => part.type === 'image').flatMap(encodeImage)
   const reasoning = joined('reasoning')
   return {
     role: 'assistant',
@@ -53,11 +53,6 @@ function encodeMessage(parts: readonly Part[]): Json {
     ...(images.length > 0 && { images }),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
-}
-
-/** OpenAI's chat models draw nothing; hosts of models that do have agreed on this shape (OpenRouter, image output). */
-export function encodeImage({ source }: ImagePart, index: number): Json[] {
-  return source.kind === 'file' ? [] : [{ type: 'image_url', image_url: { url: encodeUrl(source) }, index }]
 }
 
 function encodeToolCall(part: ToolCallPart): Json {

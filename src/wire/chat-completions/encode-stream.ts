@@ -3,8 +3,9 @@ import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
 import { encodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
-import { encodeCitation, encodeImage, encodeLogprobs } from './encode-response.ts'
+import { encodeCitation, encodeLogprobs } from './encode-response.ts'
 import { encodeFinish } from './finish-reason.ts'
+import { encodeImage } from './images.ts'
 import { encodeUsage } from './usage.ts'
 
 type Json = Record<string, unknown>
@@ -21,8 +22,6 @@ interface State {
 interface ChoiceState {
   /** Tool calls begun so far; the newest one has the index below it. */
   toolCalls: number
-  /** Images sent so far. */
-  images: number
   /** How a fragment of the part under way is put into a delta. */
   delta: (text: string) => Json
 }
@@ -64,7 +63,11 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
 function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   const frames = introduce(state, event.choice)
   const choice = choiceOf(state, event.choice)
-  if (event.kind === 'whole') return [...frames, ...imageFrames(state, event)]
+  if (event.kind === 'whole') {
+    // Of what comes whole only images have a field in a delta.
+    const images = event.value.type === 'image' ? encodeImage(event.value) : []
+    return images.length === 0 ? frames : [...frames, chunk(state, event.choice, { images })]
+  }
   if (event.kind !== 'tool-call') {
     choice.delta = DELTAS[event.kind]
     return frames
@@ -81,14 +84,6 @@ function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   return [...frames, chunk(state, event.choice, { tool_calls: [opening] })]
 }
 
-/** Of what comes whole, only images have a field in a delta. */
-function imageFrames(state: State, { choice, value }: EventOf<'part-start'> & { kind: 'whole' }): Frame[] {
-  const { images } = choiceOf(state, choice)
-  const image = value.type === 'image' ? encodeImage(value, images) : []
-  choiceOf(state, choice).images += image.length
-  return image.length === 0 ? [] : [chunk(state, choice, { images: image })]
-}
-
 const DELTAS = Object.freeze({
   text: (text: string) => ({ content: text }),
   reasoning: (text: string) => ({ reasoning_content: text }),
@@ -99,7 +94,7 @@ const DELTAS = Object.freeze({
 function choiceOf(state: State, index: number): ChoiceState {
   const known = state.choices.get(index)
   if (known) return known
-  const fresh: ChoiceState = { toolCalls: 0, images: 0, delta: DELTAS.text }
+  const fresh: ChoiceState = { toolCalls: 0, delta: DELTAS.text }
   state.choices.set(index, fresh)
   return fresh
 }

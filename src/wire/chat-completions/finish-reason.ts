@@ -6,6 +6,9 @@ const DECODED: ReadonlyMap<string, FinishReason> = new Map([
   ['tool_calls', 'tool-calls'],
   ['function_call', 'tool-calls'],
   ['content_filter', 'refusal'],
+  // Mistral's words.
+  ['model_length', 'length'],
+  ['error', 'error'],
 ])
 
 const ENCODED: Readonly<Record<FinishReason, string>> = Object.freeze({
@@ -19,9 +22,12 @@ const ENCODED: Readonly<Record<FinishReason, string>> = Object.freeze({
   other: 'stop',
 })
 
-export function decodeFinish(value: unknown): Finish {
+/** @param hasToolCalls the answer calls tools: not every host says so, and OpenAI does not of a call that was forced */
+export function decodeFinish(value: unknown, { hasToolCalls }: { hasToolCalls: boolean }): Finish {
   const raw = typeof value === 'string' ? value : undefined
-  return { reason: (raw !== undefined && DECODED.get(raw)) || 'other', raw }
+  const reason = (raw !== undefined && DECODED.get(raw)) || 'other'
+  const isPlain = reason === 'stop' || raw === undefined || raw === ''
+  return { reason: isPlain && hasToolCalls ? 'tool-calls' : reason, raw }
 }
 
 export function encodeFinish(finish: Finish): string {

@@ -100,6 +100,16 @@ describe('pass-through of whole answers', () => {
     assert.equal(answer('{"choices":[]}').observed.usage, undefined)
   })
 
+  it('counts what hosts say in other ways: content as a list, and the function call of before there were tools', () => {
+    const content = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'abc' }] },
+      { type: 'text', text: 'é' },
+      { type: 'reference', reference_ids: [1] },
+    ]
+    const message = { content, function_call: { name: 'f', arguments: '{}' } }
+    assert.equal(answer(JSON.stringify({ choices: [{ message }] })).observed.outputBytes, 3 + 2 + 3)
+  })
+
   it('is an upstream error when a success status carries an error or something else', () => {
     for (const text of ['{"error":{"message":"x"}}', '{"id":"x"}', '[]', '<html>', '']) {
       assert.throws(
@@ -170,6 +180,14 @@ describe('pass-through of streams', () => {
     const usage = (total: unknown) => chunk([], { usage: { ...USAGE, prompt_tokens: total } })
     assert.equal(passText(usage(1) + usage(7) + DONE).observed.usage?.inputTokens, 7)
     assert.equal(passText(usage(7) + chunk([], { usage: {} }) + DONE).observed.usage?.inputTokens, 7)
+  })
+
+  it('finds the usage that a host keeps to itself, and leaves it there', () => {
+    const stream =
+      chunk([finish()], { x_groq: { id: 'req', usage: { prompt_tokens: 3, completion_tokens: 4 } } }) + DONE
+    const { output, observed } = passText(stream)
+    assert.equal(observed.usage?.inputTokens, 3)
+    assert.equal(output, renamed(stream))
   })
 
   it('says where the request went once, in the first chunk that the client sees', () => {

@@ -9,9 +9,11 @@ import { isObject, tryParse } from '../json/parse.ts'
 import { decodeFault, encodeFault } from '../openai-fault.ts'
 import { type EventEditor, SseEditor, type Verdict } from '../sse/editor.ts'
 import { encodeFrame } from '../sse/frame.ts'
+import { calledTool } from './called-tool.ts'
+import { decodeContent, decodeThought } from './content.ts'
 import { validateRequest } from './decode-request.ts'
 import { estimate } from './estimate.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeChunkUsage, decodeUsage } from './usage.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -107,11 +109,8 @@ class ChunkEditor implements EventEditor {
         this.#hasFinished = true
       }
     }
-    if (isObject(chunk.usage)) {
-      this.usage = decodeUsage(chunk.usage) ?? this.usage
-      if (this.#hidesUsage && choices.length === 0) return 'drop'
-    }
-    return 'keep'
+    this.usage = decodeChunkUsage(chunk) ?? this.usage
+    return this.#hidesUsage && isObject(chunk.usage) && choices.length === 0 ? 'drop' : 'keep'
   }
 
   editFrame(chunk: Json, frame: Buffer, start: number, end: number): Buffer {
@@ -139,17 +138,20 @@ class ChunkEditor implements EventEditor {
 /** UTF-8 bytes that the model wrote into a message or a delta, tool arguments and reasoning included. */
 function generatedBytes(message: unknown): number {
   if (!isObject(message)) return 0
-  let bytes = 0
-  for (const field of ['content', 'reasoning_content', 'reasoning', 'refusal'] as const) {
-    const text = message[field]
-    if (typeof text === 'string') bytes += Buffer.byteLength(text)
-  }
-  if (!Array.isArray(message.tool_calls)) return bytes
-  for (const call of message.tool_calls) {
-    const inner = isObject(call) ? (isObject(call.function) ? call.function : call.custom) : undefined
-    if (!isObject(inner)) continue
-    for (const text of [inner.name, inner.arguments, inner.input])
-      if (typeof text === 'string') bytes += Buffer.byteLength(text)
-  }
+  const { content, refusal, tool_calls, function_call } = message
+  let bytes = textBytes(decodeThought(message)) + textBytes(refusal)
+  if (typeof content === 'string') bytes += Buffer.byteLength(content)
+  else for (const said of decodeContent(content)) bytes += said.type === 'opaque' ? 0 : textBytes(said.text)
+  if (isObject(function_call)) bytes += callBytes({ function: function_call })
+  if (Array.isArray(tool_calls)) for (const call of tool_calls) bytes += isObject(call) ? callBytes(call) : 0
   return bytes
+}
+
+function callBytes(call: Json): number {
+  const { name, written } = calledTool(call)
+  return textBytes(name) + textBytes(written)
+}
+
+function textBytes(text: unknown): number {
+  return typeof text === 'string' ? Buffer.byteLength(text) : 0
 }

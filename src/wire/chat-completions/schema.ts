@@ -32,7 +32,7 @@ const Message = Type.Object(
 
 const Tool = Type.Object(
   {
-    type: Type.String({ description: '`function`' }),
+    type: optional(Type.String({ description: '`function`, also when absent' })),
     function: Type.Optional(
       Type.Object({
         name: Type.String(),

@@ -38,7 +38,6 @@ export function encodeParts(parts: readonly Part[], warn: Warn): Json[] {
 function encodePart(part: Part, warn: Warn): Json | undefined {
   switch (part.type) {
     case 'text':
-      if (part.cache) warn('a cache breakpoint')
       return encodeText(part.text, part.signature)
     case 'reasoning':
       if (part.encrypted !== undefined) warn('encrypted reasoning')
@@ -74,7 +73,6 @@ function encodeText(text: string, signature: string | undefined, isThought = fal
 }
 
 function warnOfMedia(part: Extract<Part, { type: 'image' | 'audio' | 'video' | 'document' }>, warn: Warn): void {
-  if ('cache' in part && part.cache) warn('a cache breakpoint')
   if ('detail' in part && part.detail !== undefined && part.detail !== 'auto') warn('image detail')
   // The name has a field, but the public API refuses it.
   if ('filename' in part && part.filename !== undefined) warn('a file name')

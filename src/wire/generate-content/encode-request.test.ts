@@ -271,4 +271,25 @@ describe('encodeRequest', () => {
       'verbosity',
     ])
   })
+
+  it('says so when it leaves out what another format knows about a part or a tool', () => {
+    const result: Part = {
+      type: 'tool-result',
+      callId: 'c',
+      parts: [{ ...text('x'), extensions: { messages: { a: 1 } } } as Part],
+    }
+    const { warnings } = encode({
+      tools: [{ kind: 'function', name: 'f', cache: {}, extensions: { responses: { defer_loading: true } } }],
+      messages: [
+        { role: 'assistant', parts: [{ ...text('So'), extensions: { 'chat-completions': { prefix: true } } } as Part] },
+        { role: 'tool', parts: [result] },
+      ],
+    })
+    assert.deepEqual(warnings, [
+      'defer_loading has no equivalent in generate-content',
+      'a cache breakpoint has no equivalent in generate-content',
+      'prefix has no equivalent in generate-content',
+      'a has no equivalent in generate-content',
+    ])
+  })
 })

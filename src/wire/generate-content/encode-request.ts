@@ -43,9 +43,18 @@ function warnOfFields(call: Call, warn: Warn): void {
   for (const [field, name] of FOREIGN_FIELDS) if (call[field] !== undefined) warn(name)
   if (call.parallelToolCalls === false) warn('parallel_tool_calls')
   if (call.messages.some(message => message.name !== undefined)) warn("a message's name")
-  for (const [format, fields] of Object.entries(call.extensions)) {
-    if (format !== FORMAT) for (const field of Object.keys(fields)) warn(field)
+  for (const owner of [call, ...(call.tools ?? []), ...allParts(call)]) {
+    const extensions = 'extensions' in owner ? (owner.extensions ?? {}) : {}
+    for (const [format, fields] of Object.entries(extensions)) {
+      if (format !== FORMAT) for (const field of Object.keys(fields)) warn(field)
+    }
+    if ('cache' in owner && owner.cache) warn('a cache breakpoint')
   }
+}
+
+function allParts(call: Call): Part[] {
+  const parts = call.messages.flatMap(message => message.parts)
+  return [...parts, ...parts.flatMap(part => (part.type === 'tool-result' ? part.parts : []))]
 }
 
 /** The instructions before the conversation. Where there is nothing else, they are what is asked. */

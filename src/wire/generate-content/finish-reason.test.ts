@@ -8,7 +8,7 @@ describe('finish reasons', () => {
     const meanings: [FinishReason, string[]][] = [
       ['stop', ['STOP']],
       ['length', ['MAX_TOKENS']],
-      ['refusal', ['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII']],
+      ['refusal', ['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'MODEL_ARMOR']],
       ['refusal', ['IMAGE_SAFETY', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION']],
       ['error', ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE']],
       ['other', ['OTHER', 'LANGUAGE', 'NO_IMAGE', 'IMAGE_OTHER', 'CONTINUATION', 'FINISH_REASON_UNSPECIFIED']],

@@ -8,6 +8,7 @@ const DECODED: ReadonlyMap<string, FinishReason> = new Map([
   ['BLOCKLIST', 'refusal'],
   ['PROHIBITED_CONTENT', 'refusal'],
   ['SPII', 'refusal'],
+  ['MODEL_ARMOR', 'refusal'],
   ['IMAGE_SAFETY', 'refusal'],
   ['IMAGE_PROHIBITED_CONTENT', 'refusal'],
   ['IMAGE_RECITATION', 'refusal'],

@@ -1,5 +1,6 @@
 import type { CacheBreakpoint, Part, Source, UrlCitation } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
+import { decodeCache } from '../cache-control.ts'
 import { isObject } from '../json/parse.ts'
 
 export const FORMAT = 'messages'
@@ -135,13 +136,6 @@ export function decodeExtras(owner: Json, fields: readonly string[]): Extras {
     ...(cache && { cache }),
     ...(extra.length > 0 && { extensions: { [FORMAT]: Object.fromEntries(extra) } }),
   }
-}
-
-function decodeCache(control: unknown): CacheBreakpoint | undefined {
-  if (!isObject(control) || control.type !== 'ephemeral') return undefined
-  const { ttl } = control
-  if (ttl === undefined || ttl === null) return {}
-  return ttl === '5m' || ttl === '1h' ? { ttl } : undefined
 }
 
 /** The citations that other formats know too: of pages on the web. */

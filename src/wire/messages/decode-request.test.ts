@@ -82,6 +82,15 @@ describe('decodeRequest', () => {
     assert.deepEqual(decode(fields).extensions, { messages: { ...same, metadata: { x: 1 } } })
   })
 
+  it('reads the schema of the output also where trials of the API had it', () => {
+    const format = { type: 'json_schema', schema: { type: 'object' } }
+    const expected = { type: 'json-schema', schema: { type: 'object' } }
+    const { output, extensions } = decode({ output_format: format })
+    assert.deepEqual(output, expected)
+    assert.deepEqual(extensions, {})
+    assert.deepEqual(decode({ output_config: { format }, output_format: { type: 'x' } }).output, expected)
+  })
+
   it('reads how to think in any of its forms, and forgets none', () => {
     const forms: [object, Call['reasoning'], Call['extensions'][string] | undefined][] = [
       [{ thinking: { type: 'disabled' } }, { effort: 'none' }, undefined],

@@ -22,7 +22,7 @@ export function decodeRequest(body: unknown): Call {
     tools: body.tools?.length ? body.tools.map(decodeTool) : undefined,
     toolChoice: decodeToolChoice(body.tool_choice),
     parallelToolCalls: decodeParallel(body.tool_choice),
-    output: decodeOutputFormat(body.output_config),
+    output: decodeOutputFormat(body),
     maxOutputTokens: body.max_tokens,
     temperature: n(body.temperature),
     topP: n(body.top_p),
@@ -161,7 +161,8 @@ function decodeParallel(choice: MessagesRequest['tool_choice']): boolean | undef
   return typeof isDisabled === 'boolean' ? !isDisabled : undefined
 }
 
-function decodeOutputFormat(config: MessagesRequest['output_config']): OutputFormat | undefined {
-  const format = config?.format
+/** While it was on trial, the format of the output stood at the top. */
+function decodeOutputFormat({ output_config, output_format }: MessagesRequest): OutputFormat | undefined {
+  const format = output_config?.format ?? output_format
   return format?.type === 'json_schema' ? { type: 'json-schema', schema: format.schema } : undefined
 }

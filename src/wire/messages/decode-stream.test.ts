@@ -200,6 +200,17 @@ describe('decodeStream', () => {
     assert.deepEqual(collectEvents(decode(START, STOP)).choices[0]?.finish, { reason: 'other', raw: undefined })
   })
 
+  it('ends with an error when another answer begins, and takes the same one beginning again for nothing', () => {
+    const types = (second: Json) =>
+      decode(START, begin({ type: 'text', text: '' }), says('a'), second, says('b'), stop(), end(), STOP)
+        .filter(event => event.type === 'part-delta' || event.type === 'error' || event.type === 'response-end')
+        .map(event => event.type)
+    const another = { type: 'message_start', message: { ...MESSAGE, id: 'msg_2', usage: USAGE } }
+    assert.deepEqual(types(another), ['part-delta', 'error'])
+    assert.deepEqual(types(START), ['part-delta', 'part-delta', 'response-end'])
+    assert.equal(decode(START, another, begin({ type: 'text', text: 'a' }), end(), STOP).at(-1)?.type, 'response-end')
+  })
+
   it('turns an error event and nonsense into an error, and reads no further', () => {
     const error = (type: string) => ({ type: 'error', error: { type, message: 'x' } })
     assert.equal(faultOf(decode(START, error('overloaded_error'), end(), STOP)), 'all_channels_failed')

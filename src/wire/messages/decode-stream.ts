@@ -68,7 +68,10 @@ function fail(state: State, fault: Fault): CallEvent[] {
 
 /** What each event means; `ping` and events that are unknown here mean nothing. */
 const EVENTS: Readonly<Record<string, (state: State, event: Json) => CallEvent[]>> = Object.freeze({
-  message_start: (state, event) => start(state, isObject(event.message) ? event.message : {}),
+  message_start: (state, event) => {
+    const message = isObject(event.message) ? event.message : {}
+    return isAnother(state, message) ? fail(state, spliced()) : start(state, message)
+  },
   content_block_start: inTurn(startBlock),
   content_block_delta: inTurn((state, event) =>
     state.open && isObject(event.delta) ? decodeDelta(state.open, event.delta) : [],
@@ -87,6 +90,15 @@ const EVENTS: Readonly<Record<string, (state: State, event: Json) => CallEvent[]
     ...endStream(state),
   ],
 })
+
+/** Some hosts begin anew when their own upstream broke off: what follows does not go on from what was said. */
+function isAnother(state: State, { id }: Json): boolean {
+  return state.hasStarted && state.nextPart > 0 && id !== state.id
+}
+
+function spliced(): Fault {
+  return new Fault('upstream_error', 'The model provider began another answer before the first was whole.')
+}
 
 /** Blocks come one after another; those of a host that mixes them wait for their turn. */
 function inTurn(handle: (state: State, event: Json) => CallEvent[]): (state: State, event: Json) => CallEvent[] {

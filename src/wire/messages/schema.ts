@@ -33,6 +33,8 @@ const Tool = Type.Object(
 const open = <T extends Record<string, TSchema>>(properties: T) =>
   Type.Object(properties, { additionalProperties: true })
 
+const OutputFormat = optional(open({ type: Type.String(), schema: Type.Optional(Type.Unknown()) }))
+
 export const MessagesRequest = Type.Object(
   {
     model: Type.String({ minLength: 1, description: 'An id from `GET /v1/models`' }),
@@ -54,12 +56,8 @@ export const MessagesRequest = Type.Object(
       }),
     ),
     thinking: optional(open({ type: Type.String(), budget_tokens: optional(Type.Integer()) })),
-    output_config: optional(
-      open({
-        effort: optional(Type.String()),
-        format: optional(open({ type: Type.String(), schema: Type.Optional(Type.Unknown()) })),
-      }),
-    ),
+    output_config: optional(open({ effort: optional(Type.String()), format: OutputFormat })),
+    output_format: OutputFormat,
     service_tier: optional(Type.String()),
   },
   { additionalProperties: true, title: 'MessagesRequest' },

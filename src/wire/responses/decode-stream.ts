@@ -31,6 +31,8 @@ interface State {
   /** Content parts of the item under way that have begun. */
   contentParts: number
   readonly finishedItems: Set<number>
+  /** Items that come whole when they are done, and are not yet. */
+  readonly announcedItems: Set<number>
   /** Events of items that must wait until the one under way is complete, in the order in which these began. */
   readonly waiting: Map<number, Json[]>
 }
@@ -56,6 +58,7 @@ export function decodeStream(): StreamDecoder {
     openPart: undefined,
     contentParts: 0,
     finishedItems: new Set(),
+    announcedItems: new Set(),
     waiting: new Map(),
   }
   const cut = () => new Fault('upstream_error', 'The model provider ended the stream before the answer was whole.')
@@ -117,9 +120,12 @@ function finish(state: State, event: Json): CallEvent[] {
   const response = isObject(event.response) ? event.response : {}
   const events = [...start(state, event), ...closeItem(state)]
   while (state.waiting.size > 0) events.push(...releaseWaiting(state), ...closeItem(state))
-  // Some hosts send a short answer whole in the last event, and nothing of it before.
-  const output = state.finishedItems.size === 0 && Array.isArray(response.output) ? response.output : []
+  // Some hosts send a short answer whole in the last event, and nothing of it before. OpenAI, too, leaves out the end
+  // of some items.
+  const output = Array.isArray(response.output) ? response.output : []
+  const isWhole = state.finishedItems.size === 0
   for (const [index, item] of output.entries()) {
+    if (!isWhole && !state.announcedItems.has(index)) continue
     events.push(...itemEvent(state, { type: 'response.output_item.done', output_index: index, item }))
   }
   state.ended = true
@@ -159,7 +165,7 @@ const ITEM_EVENTS: Readonly<Record<string, Handler>> = Object.freeze({
 
 /**
  * Items may be written side by side, but parts may not: what comes of a later item waits until the one under way is
- * complete.
+ * complete. An item that comes whole when it is done, such as a search, holds up none.
  */
 function itemEvent(state: State, event: Json): CallEvent[] {
   const index =
@@ -176,7 +182,15 @@ function itemEvent(state: State, event: Json): CallEvent[] {
   state.openItem = index
   const begin = start(state, {})
   const events = ITEM_EVENTS[stringOf(event.type)]?.(state, event) ?? []
+  if (event.type === 'response.output_item.added' && isObject(event.item) && !isWritten(event.item)) {
+    state.openItem = undefined
+    state.announcedItems.add(index)
+  }
   return [...begin, ...events, ...(state.openItem === undefined ? releaseWaiting(state) : [])]
+}
+
+function isWritten({ type }: Json): boolean {
+  return Object.hasOwn(ITEM_ENDS, stringOf(type))
 }
 
 function releaseWaiting(state: State): CallEvent[] {
@@ -292,7 +306,7 @@ function thoughtRest(state: State, text: string, whole: unknown): CallEvent[] {
 }
 
 function endItem(state: State, item: Json): CallEvent[] {
-  const end = Object.hasOwn(ITEM_ENDS, stringOf(item.type)) ? ITEM_ENDS[stringOf(item.type)] : undefined
+  const end = isWritten(item) ? ITEM_ENDS[stringOf(item.type)] : undefined
   return [...(end ? end(state, item) : opaque(state, item)), ...closeItem(state)]
 }
 
@@ -327,7 +341,10 @@ function opaque(state: State, value: Json): CallEvent[] {
 
 function closeItem(state: State): CallEvent[] {
   const events = closePart(state)
-  if (state.openItem !== undefined) state.finishedItems.add(state.openItem)
+  if (state.openItem !== undefined) {
+    state.finishedItems.add(state.openItem)
+    state.announcedItems.delete(state.openItem)
+  }
   state.openItem = undefined
   state.contentParts = 0
   return events

@@ -11,6 +11,11 @@ export function encodeToolCall(part: ToolCallPart): Json {
     : { ...fields, type: 'function_call', ...call, arguments: part.arguments }
 }
 
+/** An image as the call of the tool that draws; `undefined` for one that is not here, for which there is no word. */
+export function encodeImage({ source }: ImagePart): Json | undefined {
+  return source.kind === 'base64' ? { type: 'image_generation_call', result: source.data } : undefined
+}
+
 /** Reasoning without its seal. */
 export function encodeReasoning(part: Pick<ReasoningPart, 'text' | 'extensions'>): Json {
   const summary = part.text === '' ? [] : [{ type: 'summary_text', text: part.text }]
@@ -23,11 +28,6 @@ export function encodeReasoning(part: Pick<ReasoningPart, 'text' | 'extensions'>
  */
 export function encodeSeal(part: Pick<ReasoningPart, 'signature' | 'encrypted'>): string | undefined {
   return part.encrypted ?? (part.signature === undefined ? undefined : SIGNATURE_MARK + part.signature)
-}
-
-/** Models draw by a tool here; an image that comes without one is told as if that tool had made it. */
-export function encodeImageItem({ source }: ImagePart): Json | undefined {
-  return source.kind === 'base64' ? { type: 'image_generation_call', result: source.data } : undefined
 }
 
 export function encodeCitation(citation: UrlCitation): Json {

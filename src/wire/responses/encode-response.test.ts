@@ -143,6 +143,14 @@ describe('encodeResponse', () => {
     assert.deepEqual(decodeRequest({ model: 'm', input }).messages, [{ role: 'assistant', parts }])
   })
 
+  it('tells of an image that the model drew as of a call of the tool that draws', () => {
+    const image = (source: Extract<Part, { type: 'image' }>['source']): Part => ({ type: 'image', source })
+    const drawn = image({ kind: 'base64', mediaType: 'image/png', data: 'AAAA' })
+    const [, call, ...others] = outputOf(HELLO, drawn, image({ kind: 'url', url: 'https://a.test/' }))
+    assert.deepEqual(call, { id: 'ig_1_1', type: 'image_generation_call', result: 'AAAA', status: 'completed' })
+    assert.deepEqual(others, [])
+  })
+
   it('says what a spoken answer said', () => {
     const [message] = outputOf({
       type: 'audio',

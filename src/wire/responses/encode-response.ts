@@ -4,7 +4,7 @@ import type { AnswerContext } from '../format.ts'
 import { FORMAT, type Json, ownFields } from './decode-item.ts'
 import {
   encodeCitation,
-  encodeImageItem,
+  encodeImage,
   encodeLogprobs,
   encodeReasoning,
   encodeSeal,
@@ -150,6 +150,11 @@ function encodeItem(part: Part): Json | undefined {
   if (part.type === 'tool-call') {
     return { ...encodeToolCall(part), ...(part.signature !== undefined && { signature: part.signature }) }
   }
-  if (part.type === 'image') return encodeImageItem(part)
+  return encodeWhole(part)
+}
+
+/** The item of a part that comes whole; `undefined` for one that the format has no item for. */
+export function encodeWhole(part: Part): Json | undefined {
+  if (part.type === 'image') return encodeImage(part)
   return part.type === 'opaque' && part.format === FORMAT ? (part.value as Json) : undefined
 }

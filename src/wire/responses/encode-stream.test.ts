@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { ImagePart } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import { Fault } from '#core/fault.ts'
 import { anyResponsesEvents } from '../../../test/support/arbitrary-responses.ts'
@@ -129,6 +130,27 @@ describe('encodeStream', () => {
     }
   })
 
+  it('announces an image that the model drew, and brings it at the end', () => {
+    const value: ImagePart = { type: 'image', source: { kind: 'base64', mediaType: 'image/png', data: 'AAAA' } }
+    const [, , added, done, completed] = encode(
+      { type: 'response-start', id: 'resp_1', model: 'm', createdAt: 1 },
+      { type: 'part-start', choice: 0, part: 0, kind: 'whole', value },
+      { type: 'part-end', choice: 0, part: 0 },
+      { type: 'choice-end', choice: 0, finish: { reason: 'stop', raw: 'STOP' } },
+      { type: 'response-end' },
+    )
+    const call = { id: 'ig_1_0', type: 'image_generation_call' }
+    const drawn = { ...call, result: 'AAAA', status: 'completed' }
+    assert.deepEqual(added, {
+      type: 'response.output_item.added',
+      output_index: 0,
+      item: { ...call, result: null, status: 'in_progress' },
+    })
+    assert.deepEqual(done, { type: 'response.output_item.done', output_index: 0, item: drawn })
+    const { output } = (completed as { response: Json }).response
+    assert.deepEqual(output, [drawn])
+  })
+
   it('ends with the very items that it announced', () => {
     fc.assert(
       fc.property(anyResponsesEvents, each => {
@@ -144,20 +166,6 @@ describe('encodeStream', () => {
         )
       }),
     )
-  })
-
-  it('tells of an image as of one that its own tool made', () => {
-    const value = { type: 'image', source: { kind: 'base64', mediaType: 'image/png', data: 'AAAA' } } as const
-    const events = encode(
-      { type: 'response-start', id: 'resp_1', model: 'm', createdAt: 5 },
-      { type: 'part-start', choice: 0, part: 0, kind: 'whole', value },
-      { type: 'part-end', choice: 0, part: 0 },
-      { type: 'response-end' },
-    )
-    const image = { type: 'image_generation_call', id: 'ig_1_0', status: 'completed', result: 'AAAA' }
-    assert.deepEqual(typesOf(events).slice(2), ['output_item.added', 'output_item.done', 'completed'])
-    assert.deepEqual(events.at(-2)?.item, image)
-    assert.deepEqual((events.at(-1)?.response as Json | undefined)?.output, [image])
   })
 
   it('names in its last event why the answer broke off', () => {

@@ -5,17 +5,9 @@ import type { Finish, TokenLogprob } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
 import type { Frame } from '../sse/frame.ts'
-import { FORMAT, type Json } from './decode-item.ts'
-import {
-  encodeCitation,
-  encodeImageItem,
-  encodeLogprobs,
-  encodeReasoning,
-  encodeSeal,
-  encodeToolCall,
-  itemId,
-} from './encode-item.ts'
-import { finishItem, itemStatus, messageItem, outputText, responseHead } from './encode-response.ts'
+import type { Json } from './decode-item.ts'
+import { encodeCitation, encodeLogprobs, encodeReasoning, encodeSeal, encodeToolCall, itemId } from './encode-item.ts'
+import { encodeWhole, finishItem, itemStatus, messageItem, outputText, responseHead } from './encode-response.ts'
 import { encodeFaultEvent } from './fault.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeUsage } from './usage.ts'
@@ -139,13 +131,21 @@ function startPart(state: State, start: EventOf<'part-start'>): Frame[] {
   return [...closing, itemFrame(state, 'added', finishItem(item, id, 'in_progress'), outputIndex)]
 }
 
-/** `undefined` for what has no item here: sound, and what only another format knows. */
+/** `undefined` for sound, and for what else the format has no item for. */
 function openingItem(start: OpenPart['start']): Json | undefined {
-  if (start.kind === 'tool-call') return encodeToolCall(toolCall(start, ''))
-  if (start.kind !== 'whole') return start.kind === 'reasoning' ? encodeReasoning({ text: '' }) : undefined
-  const { value } = start
-  if (value.type === 'image') return encodeImageItem(value)
-  return value.type === 'opaque' && value.format === FORMAT ? (value.value as Json) : undefined
+  switch (start.kind) {
+    case 'tool-call':
+      return encodeToolCall(toolCall(start, ''))
+    case 'reasoning':
+      return encodeReasoning({ text: '' })
+    case 'whole': {
+      const item = encodeWhole(start.value)
+      // Drawn images are large and come at the end.
+      return item && start.value.type === 'image' ? { ...item, result: null } : item
+    }
+    default:
+      return undefined
+  }
 }
 
 function toolCall(
@@ -242,7 +242,7 @@ const ENDS: Readonly<Record<EventOf<'part-start'>['kind'], PartEnd>> = Object.fr
     return [done, endItem(state, part, item)]
   },
   whole: (state, part) => {
-    const item = openingItem(part.start)
+    const item = part.start.kind === 'whole' ? encodeWhole(part.start.value) : undefined
     return item ? [endItem(state, part, item)] : []
   },
   audio: () => [],
