@@ -2,7 +2,7 @@ import type { LoadResult } from '../load/order.ts'
 import { type Contender, startContenders } from '../rig/contenders.ts'
 import { residentMebibytes } from '../rig/process-stats.ts'
 import { chatRequestBytes } from '../rig/request.ts'
-import { highestResident } from '../rig/resident.ts'
+import { residentWhile } from '../rig/resident.ts'
 import type { Row } from '../rig/results.ts'
 import { Rig } from '../rig/rig.ts'
 import { measure } from '../rig/section.ts'
@@ -39,9 +39,9 @@ export async function memory({ session, isQuick, say }: SuiteContext): Promise<R
 async function highestWhileHeld(rig: Rig, proxy: Contender, durationMs: number): Promise<number> {
   const request = chatRequestBytes(proxy, { isStream: true })
   const held = rig.load({ kind: 'hold', port: proxy.port, request, events: 0, connections: STREAMS, durationMs })
-  const highest = await highestResident(proxy.process, held)
+  const samples = await residentWhile(proxy.process, held)
   assertHeld(await held)
-  return highest
+  return Math.max(...samples)
 }
 
 function assertHeld({ requests, errors }: LoadResult): void {
