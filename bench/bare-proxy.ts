@@ -18,8 +18,11 @@ const server = http.createServer((request, response) => {
   request.on('end', () => {
     const body = JSON.parse((pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)).toString())
     body.model = 'upstream-model'
-    const options = { path: request.url ?? '/', method: 'POST', headers: REQUEST_HEADERS, body: JSON.stringify(body) }
-    pool.dispatch(options, body.stream === true ? streamTo(response) : wholeTo(response))
+    const { url: path = '/' } = request
+    // Google's clients ask for a stream by the path.
+    const isStream = body.stream === true || path.includes(':streamGenerateContent')
+    const options = { path, method: 'POST', headers: REQUEST_HEADERS, body: JSON.stringify(body) }
+    pool.dispatch(options, isStream ? streamTo(response) : wholeTo(response))
   })
 })
 

@@ -1,6 +1,7 @@
 const HEAD_END = Buffer.from('\r\n\r\n')
 const CHUNKED_END = Buffer.from('\r\n0\r\n\r\n')
-const EVENT_END = Buffer.from('\n\n')
+/** Events end with a blank line; where lines end as those of the chunked body do, the brace tells the two apart. */
+const EVENT_ENDS = ['\n\n', '}\r\n\r\n'].map(end => Buffer.from(end))
 const EMPTY: Buffer = Buffer.alloc(0)
 const STATUS_OFFSET = 'HTTP/1.1 '.length
 
@@ -54,10 +55,12 @@ export class AnswerReader {
 
   /** Events that end within `seen`, but for those that had ended in the tail already. */
   #countEvents(seen: Buffer): void {
-    let at = seen.indexOf(EVENT_END, Math.max(0, this.#tail.length - 1))
-    while (at !== -1) {
-      this.events += 1
-      at = seen.indexOf(EVENT_END, at + 2)
+    for (const end of EVENT_ENDS) {
+      let at = seen.indexOf(end, Math.max(0, this.#tail.length - end.length + 1))
+      while (at !== -1) {
+        this.events += 1
+        at = seen.indexOf(end, at + end.length)
+      }
     }
   }
 }

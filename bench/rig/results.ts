@@ -16,12 +16,39 @@ export interface Row {
   readonly target?: { readonly atMost: number } | { readonly atLeast: number }
 }
 
+/** Figures of pairs, which a line each would hide. */
+export interface Matrix {
+  readonly title: string
+  /** What the lines and the columns are. */
+  readonly corner: string
+  readonly lines: Readonly<Record<string, Readonly<Record<string, number>>>>
+}
+
+export type Finding = Row | Matrix
+
 const FILE = path.resolve(import.meta.dirname, '../results.md')
 
-export function table(rows: readonly Row[]): string {
-  const cells = [['suite', 'measure', 'median', 'lowest to highest', 'target', 'met'], ...rows.map(cellsOf)]
+/** A table of all rows, and one of each matrix. */
+export function tables(findings: readonly Finding[]): string {
+  const rows = findings.filter(finding => 'suite' in finding)
+  const matrices = findings.filter(finding => 'lines' in finding)
+  const head = ['suite', 'measure', 'median', 'lowest to highest', 'target', 'met']
+  return [grid([head, ...rows.map(cellsOf)]), ...matrices.map(matrixText)].join('\n\n')
+}
+
+function matrixText({ title, corner, lines }: Matrix): string {
+  const columns = Object.keys(Object.values(lines)[0] ?? {})
+  const body = Object.entries(lines).map(([name, line]) => [name, ...columns.map(column => cell(line[column]))])
+  return `${title}:\n\n${grid([[corner, ...columns], ...body])}`
+}
+
+function cell(value: number | undefined): string {
+  return value === undefined ? '' : format(value)
+}
+
+function grid(cells: readonly (readonly string[])[]): string {
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map(row => row[column]?.length ?? 0))) ?? []
-  const line = (row: readonly string[]) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
+  const line = (row: readonly string[]) => `| ${row.map((text, i) => text.padEnd(widths[i] ?? 0)).join(' | ')} |`
   const [head = [], ...body] = cells
   return [line(head), line(widths.map(width => '-'.repeat(width))), ...body.map(line)].join('\n')
 }
@@ -41,12 +68,12 @@ function format(value: number): string {
 }
 
 /** Adds a run to `results.md`. */
-export async function record(rows: readonly Row[], suites: readonly string[]): Promise<void> {
+export async function record(findings: readonly Finding[], suites: readonly string[]): Promise<void> {
   await appendFile(
     FILE,
     `\n## ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC: ${suites.join(', ')}\n\n`,
   )
-  await appendFile(FILE, `${await circumstances()}\n\n${table(rows)}\n`)
+  await appendFile(FILE, `${await circumstances()}\n\n${tables(findings)}\n`)
 }
 
 async function circumstances(): Promise<string> {

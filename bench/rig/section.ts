@@ -32,22 +32,22 @@ function snapshot({ process }: Contender): { cpu: number; coreMs: number; atMs: 
 }
 
 /** Share of the proxies' core that went to others, for the table: a high one says to run again. */
-export function disturbanceRow(suite: string, sections: ReadonlyMap<Contender['name'], Section[]>): Row {
+export function disturbanceRow(suite: string, sections: ReadonlyMap<string, Section[]>): Row {
   const values = [...sections.values()].flat().map(({ disturbance }) => disturbance * 100)
   return { suite, name: 'core of the proxies taken by others', unit: '%', values }
 }
 
-/** Has every proxy measured in every round, each round beginning with another one. */
-export async function interleave<T>(
-  proxies: readonly Contender[],
+/** Has each of `subjects` measured in every round, each round beginning with another one. */
+export async function interleave<S extends { readonly name: string }, T>(
+  subjects: readonly S[],
   rounds: number,
-  measureOne: (proxy: Contender, round: number) => Promise<T>,
-): Promise<Map<Contender['name'], T[]>> {
-  const results = new Map<Contender['name'], T[]>(proxies.map(({ name }) => [name, []]))
+  measureOne: (subject: S, round: number) => Promise<T>,
+): Promise<Map<S['name'], T[]>> {
+  const results = new Map<S['name'], T[]>(subjects.map(({ name }) => [name, []]))
   for (let round = 0; round < rounds; round++) {
-    const turn = round % proxies.length
-    for (const proxy of [...proxies.slice(turn), ...proxies.slice(0, turn)]) {
-      results.get(proxy.name)?.push(await measureOne(proxy, round))
+    const turn = round % subjects.length
+    for (const subject of [...subjects.slice(turn), ...subjects.slice(0, turn)]) {
+      results.get(subject.name)?.push(await measureOne(subject, round))
     }
   }
   return results

@@ -3,11 +3,11 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Database } from '../../src/storage/database.ts'
+import { FORMATS, type Format } from '../canned/formats.ts'
 import type { Contender } from './contenders.ts'
 import type { Rig } from './rig.ts'
 
 export const TOLLGATE_MAIN = path.resolve(import.meta.dirname, '../../src/main.ts')
-const BENCH_MODEL = 'bench-chat'
 const SETTLED_MS_MAX = 120_000
 const POLL_MS = 100
 
@@ -52,7 +52,7 @@ export async function startTollgate(rig: Rig, options: TollgateOptions = {}): Pr
     process,
     port: Number(new URL(url).port),
     headers: { authorization: `Bearer ${credentials.api_key}` },
-    model: BENCH_MODEL,
+    model: benchModel('chat-completions'),
     settled: async requests => {
       answered += requests
       await shipped(database.handle, answered)
@@ -63,26 +63,40 @@ export async function startTollgate(rig: Rig, options: TollgateOptions = {}): Pr
   }
 }
 
+/** The model whose upstream speaks `format`. */
+export function benchModel(format: Format): string {
+  return `bench-${format}`
+}
+
 /** The address in the log line that says that Tollgate is ready, once it is there. */
 export async function readyUrl(logFile: string): Promise<string | undefined> {
   const line = (await readFile(logFile, 'utf8')).split('\n').find(each => each.includes('"msg":"tollgate.ready"'))
   return line === undefined ? undefined : (JSON.parse(line) as { url: string }).url
 }
 
+/** A channel of each format, and a model behind each: those of other formats cost nothing where they are not asked. */
 function configFor(upstreamUrl: string): string {
-  return `
-bootstrap: { credit: "1000000" }
-channels:
-  - { id: bench, provider: openai, base_url: "${upstreamUrl}/v1", api_key: sk-upstream }
-models:
-  - id: ${BENCH_MODEL}
+  const channels = FORMATS.map(format => {
+    const { provider, path } = PROVIDERS[format]
+    return `  - { id: ${format}, provider: ${provider}, base_url: "${upstreamUrl}${path}", api_key: sk-upstream, formats: [${format}] }`
+  })
+  const models = FORMATS.map(
+    format => `  - id: ${benchModel(format)}
     vendor: bench
     scene: chat
     context_length: 128000
     max_output_tokens: 16000
     price: { input: "0.25", output: "2.00", cache_read: "0.025", per: 1M }
-    offers: [{ channel: bench, upstream_model: upstream-model }]
-`
+    offers: [{ channel: ${format}, upstream_model: upstream-model }]`,
+  )
+  return `bootstrap: { credit: "1000000" }\nchannels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n`
+}
+
+const PROVIDERS: Readonly<Record<Format, { readonly provider: string; readonly path: string }>> = {
+  'chat-completions': { provider: 'openai', path: '/v1' },
+  messages: { provider: 'anthropic', path: '/v1' },
+  responses: { provider: 'openai', path: '/v1' },
+  'generate-content': { provider: 'google', path: '/v1beta' },
 }
 
 /** Waits until the usage of all answers so far is in Postgres. */

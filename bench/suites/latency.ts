@@ -1,6 +1,6 @@
 import type { LoadOrder, Percentiles } from '../load/order.ts'
 import { type Contender, startContenders } from '../rig/contenders.ts'
-import { chatRequest } from '../rig/request.ts'
+import { chatRequestBytes } from '../rig/request.ts'
 import type { Row } from '../rig/results.ts'
 import { Rig } from '../rig/rig.ts'
 import { disturbanceRow, interleave, measure, type Section } from '../rig/section.ts'
@@ -46,7 +46,7 @@ function openOrder(proxy: Contender, rate: number, durationMs: number): LoadOrde
   return {
     kind: 'open',
     port: proxy.port,
-    request: chatRequest(proxy, { isStream: false }),
+    request: chatRequestBytes(proxy, { isStream: false }),
     events: 0,
     rate,
     durationMs,

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadResult } from '../load/order.ts'
 import { type Contender, startContenders } from '../rig/contenders.ts'
 import { residentMebibytes } from '../rig/process-stats.ts'
-import { chatRequest } from '../rig/request.ts'
+import { chatRequestBytes } from '../rig/request.ts'
+import { residentWhile } from '../rig/resident.ts'
 import type { Row } from '../rig/results.ts'
 import { Rig } from '../rig/rig.ts'
 import { measure } from '../rig/section.ts'
@@ -12,9 +12,8 @@ import { wholeOrder } from './throughput.ts'
 
 const STREAMS = 2_000
 const RESIDENT_MEBIBYTES_MAX = 350
-const SAMPLE_MS = 500
-/** Each stream gets a chunk a second, and goes on for longer than it is held. */
-const SLOW_PLAN = { chunks: 100_000, intervalMs: 1_000 }
+/** Each stream gets a word a second, and goes on for longer than it is held. */
+const SLOW_PLAN = { words: 100_000, intervalMs: 1_000 }
 
 /** Resident memory with many streams open at once, in a process that has worked before. */
 export async function memory({ session, isQuick, say }: SuiteContext): Promise<Row[]> {
@@ -38,18 +37,11 @@ export async function memory({ session, isQuick, say }: SuiteContext): Promise<R
 }
 
 async function highestWhileHeld(rig: Rig, proxy: Contender, durationMs: number): Promise<number> {
-  const request = chatRequest(proxy, { isStream: true })
+  const request = chatRequestBytes(proxy, { isStream: true })
   const held = rig.load({ kind: 'hold', port: proxy.port, request, events: 0, connections: STREAMS, durationMs })
-  const over = held.then(
-    () => true,
-    () => true,
-  )
-  let highest = 0
-  while (!(await Promise.race([over, sleep(SAMPLE_MS, false)]))) {
-    highest = Math.max(highest, residentMebibytes(proxy.process.pid))
-  }
+  const samples = await residentWhile(proxy.process, held)
   assertHeld(await held)
-  return highest
+  return Math.max(...samples)
 }
 
 function assertHeld({ requests, errors }: LoadResult): void {

@@ -1,6 +1,6 @@
 import type { LoadOrder } from '../load/order.ts'
 import { type Contender, startContenders } from '../rig/contenders.ts'
-import { chatRequest } from '../rig/request.ts'
+import { chatRequestBytes } from '../rig/request.ts'
 import type { Row } from '../rig/results.ts'
 import { Rig } from '../rig/rig.ts'
 import { disturbanceRow, interleave, measure, type Section } from '../rig/section.ts'
@@ -8,9 +8,11 @@ import { bestOf, ratios } from '../rig/statistics.ts'
 import type { UpstreamPlan } from '../upstream.ts'
 import type { SuiteContext } from './suite.ts'
 
-/** Chunks of one stream come 10 ms apart, as from a fast model, so that each reaches the proxy by itself. */
-export const STREAM_PLAN: UpstreamPlan = { chunks: 200, intervalMs: 10 }
-const STREAMS = 120
+/** Words of one stream come 10 ms apart, as from a fast model, so that each reaches the proxy by itself. */
+export const STREAM_PLAN: UpstreamPlan = { words: 198, intervalMs: 10 }
+/** The role, the finish reason and `[DONE]`; usage, for which the client did not ask, must not be one. */
+const EVENTS_BESIDE_WORDS = 3
+export const STREAMS = 120
 const CPU_RATIO_MAX = 1.3
 
 /** Streams side by side at the upstream's pace: what a chunk costs, the request's own cost spread over its chunks. */
@@ -28,9 +30,8 @@ export async function streaming({ session, isQuick, say }: SuiteContext): Promis
 }
 
 export function streamOrder(proxy: Contender, durationMs: number): LoadOrder {
-  const request = chatRequest(proxy, { isStream: true })
-  // `[DONE]` is an event more; usage, for which the client did not ask, must not be one.
-  const events = STREAM_PLAN.chunks + 1
+  const request = chatRequestBytes(proxy, { isStream: true })
+  const events = STREAM_PLAN.words + EVENTS_BESIDE_WORDS
   return { kind: 'closed', port: proxy.port, request, events, connections: STREAMS, durationMs }
 }
 

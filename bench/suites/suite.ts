@@ -1,4 +1,4 @@
-import type { Row } from '../rig/results.ts'
+import type { Finding } from '../rig/results.ts'
 
 /** What a suite is given. */
 export interface SuiteContext {
@@ -10,4 +10,4 @@ export interface SuiteContext {
   say(text: string): void
 }
 
-export type Suite = (context: SuiteContext) => Promise<Row[]>
+export type Suite = (context: SuiteContext) => Promise<Finding[]>

@@ -1,6 +1,6 @@
 import type { LoadOrder } from '../load/order.ts'
 import { type Contender, startContenders } from '../rig/contenders.ts'
-import { chatRequest } from '../rig/request.ts'
+import { chatRequestBytes } from '../rig/request.ts'
 import type { Row } from '../rig/results.ts'
 import { Rig } from '../rig/rig.ts'
 import { disturbanceRow, interleave, measure, type Section } from '../rig/section.ts'
@@ -27,7 +27,7 @@ export async function throughput({ session, isQuick, say }: SuiteContext): Promi
 }
 
 export function wholeOrder(proxy: Contender, durationMs: number): LoadOrder {
-  const request = chatRequest(proxy, { isStream: false })
+  const request = chatRequestBytes(proxy, { isStream: false })
   return { kind: 'closed', port: proxy.port, request, events: 0, connections: CONNECTIONS, durationMs }
 }
 

@@ -158,12 +158,12 @@ const DELTA_FIELDS: readonly DeltaField[] = [
 function decodeChoice(choice: ChoiceState, wire: Json): CallEvent[] {
   if (choice.finished || !isObject(wire.delta)) return []
   const delta: Json = isObject(wire.logprobs) ? { ...wire.delta, logprobs: wire.logprobs } : wire.delta
-  const thought = textDelta(choice, 'reasoning', decodeThought(delta))
-  const others = DELTA_FIELDS.flatMap(([field, decode]) => {
+  const events = textDelta(choice, 'reasoning', decodeThought(delta))
+  for (const [field, decode] of DELTA_FIELDS) {
     const value = delta[field]
-    return value === undefined || value === null ? [] : decode(choice, value, delta)
-  })
-  return [...thought, ...others]
+    if (value !== undefined && value !== null) events.push(...decode(choice, value, delta))
+  }
+  return events
 }
 
 function textDelta(

@@ -1,6 +1,7 @@
 import type { CallEvent } from '#core/call-event.ts'
 import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
+import { joinObjects } from '../json/join.ts'
 import { encodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
 import { encodeCitation, encodeLogprobs } from './encode-response.ts'
@@ -13,8 +14,8 @@ type EventOf<T extends CallEvent['type']> = Extract<CallEvent, { type: T }>
 
 interface State {
   readonly context: AnswerContext
-  id: string
-  createdAt: number
+  /** What every chunk says, as JSON. */
+  head: string
   usage: Usage | undefined
   readonly choices: Map<number, ChoiceState>
 }
@@ -28,14 +29,13 @@ interface ChoiceState {
 
 /** neutral events → client stream (see `WireFormat`). */
 export function encodeStream(context: AnswerContext): StreamEncoder {
-  const state: State = { context, id: '', createdAt: 0, usage: undefined, choices: new Map() }
+  const state: State = { context, head: encodeHead('', 0, context), usage: undefined, choices: new Map() }
   return { push: event => (EVENTS[event.type] as (state: State, event: CallEvent) => Frame[])(state, event) }
 }
 
 const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf<T>) => Frame[] } = Object.freeze({
   'response-start': (state, event) => {
-    state.id = event.id
-    state.createdAt = event.createdAt
+    state.head = encodeHead(event.id, event.createdAt, state.context)
     return []
   },
   'part-start': startPart,
@@ -118,7 +118,10 @@ function usageFrame(state: State): Frame[] {
   return [frame(state, { choices: [], usage: encodeUsage(state.usage) })]
 }
 
-function frame({ id, createdAt, context }: State, fields: Json): Frame {
-  const head = { id, object: 'chat.completion.chunk', created: createdAt, model: context.publicModel }
-  return { event: undefined, data: JSON.stringify({ ...head, ...fields }) }
+function frame({ head }: State, fields: Json): Frame {
+  return { event: undefined, data: joinObjects(head, JSON.stringify(fields)) }
+}
+
+function encodeHead(id: string, createdAt: number, { publicModel }: AnswerContext): string {
+  return JSON.stringify({ id, object: 'chat.completion.chunk', created: createdAt, model: publicModel })
 }

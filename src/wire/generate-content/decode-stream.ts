@@ -102,14 +102,18 @@ function decodeCandidate(state: State, candidate: Json, position: number): CallE
   if (wire.some(isPiecemeal)) {
     return new Fault('upstream_error', 'The model provider sent the arguments of a function in pieces.')
   }
-  const parts = wire.flatMap(part =>
-    decodePart(part, () => derivedCallId(state.id, choice.index, choice.toolCalls)).map(each => {
-      if (each.type === 'tool-call') choice.toolCalls += 1
-      return each
-    }),
-  )
   keepCitations(choice, decodeCitations(candidate))
-  const events = decodeParts(choice, parts, decodeLogprobs(candidate.logprobsResult))
+  const callId = () => derivedCallId(state.id, choice.index, choice.toolCalls)
+  let logprobs = decodeLogprobs(candidate.logprobsResult)
+  const events: CallEvent[] = []
+  for (const part of wire) {
+    for (const each of decodePart(part, callId)) {
+      events.push(...decodeOne(choice, each, logprobs))
+      if (each.type === 'tool-call') choice.toolCalls += 1
+      // Log probabilities belong to the chunk's first text.
+      if (each.type === 'text' && each.text !== '') logprobs = undefined
+    }
+  }
   if (isFinishReason(candidate.finishReason)) {
     choice.finish = decodeFinish(candidate.finishReason, { hasToolCalls: choice.toolCalls > 0 })
   }
@@ -121,23 +125,10 @@ function isPiecemeal({ functionCall: call }: Json): boolean {
   return isObject(call) && (call.willContinue === true || Array.isArray(call.partialArgs))
 }
 
-/** Log probabilities belong to the chunk's first text. */
-function decodeParts(choice: ChoiceState, parts: readonly Part[], logprobs: TokenLogprob[] | undefined): CallEvent[] {
-  let unsaid = logprobs
-  return parts.flatMap(part => {
-    const events = decodeOne(choice, part)
-    return events.map(event => {
-      if (!unsaid || event.type !== 'part-delta' || part.type !== 'text') return event
-      const said = { ...event, logprobs: unsaid }
-      unsaid = undefined
-      return said
-    })
-  })
-}
-
-function decodeOne(choice: ChoiceState, part: Part): CallEvent[] {
+function decodeOne(choice: ChoiceState, part: Part, logprobs: readonly TokenLogprob[] | undefined): CallEvent[] {
   switch (part.type) {
     case 'text':
+      return textDelta(choice, part, logprobs)
     case 'reasoning':
       return textDelta(choice, part)
     case 'tool-call': {
@@ -160,11 +151,17 @@ function decodeOne(choice: ChoiceState, part: Part): CallEvent[] {
 }
 
 /** A signature ends the text that it seals; often it comes alone, after the last piece. */
-function textDelta(choice: ChoiceState, part: Extract<Part, { type: 'text' | 'reasoning' }>): CallEvent[] {
-  const { type, text, signature } = part
+function textDelta(
+  choice: ChoiceState,
+  { type, text, signature }: Extract<Part, { type: 'text' | 'reasoning' }>,
+  logprobs?: readonly TokenLogprob[],
+): CallEvent[] {
   if (text === '' && signature === undefined) return []
   const events = choice.open?.type === type ? [] : openText(choice, type)
-  if (text !== '') events.push({ type: 'part-delta', choice: choice.index, part: choice.open?.part ?? 0, text })
+  if (text !== '') {
+    const part = choice.open?.part ?? 0
+    events.push({ type: 'part-delta', choice: choice.index, part, text, ...(logprobs && { logprobs }) })
+  }
   return signature === undefined ? events : [...events, ...closeText(choice, signature)]
 }
 

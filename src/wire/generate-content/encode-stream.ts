@@ -3,6 +3,7 @@ import type { CallEvent } from '#core/call-event.ts'
 import type { Finish, TokenLogprob } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
+import { joinObjects } from '../json/join.ts'
 import type { Frame } from '../sse/frame.ts'
 import { encodeCitations, encodeParts, type Json } from './encode-parts.ts'
 import { encodeCandidate, encodeHead, encodeLogprobs } from './encode-response.ts'
@@ -13,8 +14,8 @@ type EventOf<T extends CallEvent['type']> = Extract<CallEvent, { type: T }>
 
 interface State {
   readonly context: AnswerContext
-  id: string
-  createdAt: number
+  /** What every chunk says, as JSON. */
+  head: string
   usage: Usage | undefined
   /** The part under way, by choice. */
   readonly open: Map<number, OpenPart>
@@ -30,14 +31,14 @@ interface OpenPart {
 
 /** neutral events → client stream (see `WireFormat`). */
 export function encodeStream(context: AnswerContext): StreamEncoder {
-  const state: State = { context, id: '', createdAt: 0, usage: undefined, open: new Map(), finished: new Map() }
+  const head = JSON.stringify(encodeHead({ id: '', createdAt: 0 }, context))
+  const state: State = { context, head, usage: undefined, open: new Map(), finished: new Map() }
   return { push: event => (EVENTS[event.type] as (state: State, event: CallEvent) => Frame[])(state, event) }
 }
 
 const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf<T>) => Frame[] } = Object.freeze({
   'response-start': (state, event) => {
-    state.id = event.id
-    state.createdAt = event.createdAt
+    state.head = JSON.stringify(encodeHead(event, state.context))
     return []
   },
   'part-start': (state, event) => {
@@ -122,6 +123,6 @@ function chunk(state: State, index: number, parts: readonly Json[], extra: Json)
   return frame(state, { candidates: [{ content: { role: 'model', parts }, index, ...extra }] })
 }
 
-function frame(state: State, fields: Json): Frame {
-  return { event: undefined, data: JSON.stringify({ ...fields, ...encodeHead(state, state.context) }) }
+function frame({ head }: State, fields: Json): Frame {
+  return { event: undefined, data: joinObjects(JSON.stringify(fields), head) }
 }
