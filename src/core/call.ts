@@ -173,7 +173,22 @@ export type Tool =
       readonly strict?: boolean | undefined
       readonly cache?: CacheBreakpoint | undefined
     })
+  | (Extended & {
+      /** Its calls are free text, and no JSON. */
+      readonly kind: 'custom'
+      readonly name: string
+      readonly description?: string | undefined
+      /** What the text must keep to; `undefined` is any text. */
+      readonly grammar?: Grammar | undefined
+      readonly cache?: CacheBreakpoint | undefined
+    })
   | { readonly kind: 'opaque'; readonly format: string; readonly value: unknown }
+
+export interface Grammar {
+  /** `lark` or `regex`. */
+  readonly syntax: string
+  readonly definition: string
+}
 
 export type ToolChoice =
   | { readonly mode: 'auto' | 'none' | 'required' }

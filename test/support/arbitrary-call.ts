@@ -136,9 +136,16 @@ const tool: fc.Arbitrary<Tool> = fc.oneof(
     },
     { requiredKeys: ['kind', 'name'] },
   ),
-  fc
-    .tuple(fc.constantFrom('custom', 'web_search'), object)
-    .map(([type, fields]): Tool => ({ kind: 'opaque', format: FORMAT, value: { ...fields, type } })),
+  fc.record(
+    {
+      kind: fc.constant('custom' as const),
+      name,
+      description: someText,
+      grammar: fc.record({ syntax: fc.constantFrom('lark', 'regex'), definition: someText }),
+    },
+    { requiredKeys: ['kind', 'name'] },
+  ),
+  object.map((fields): Tool => ({ kind: 'opaque', format: FORMAT, value: { ...fields, type: 'web_search' } })),
 )
 
 const toolChoice: fc.Arbitrary<ToolChoice> = fc.oneof(

@@ -228,7 +228,7 @@ describe('decodeRequest', () => {
     assert.deepEqual(tools, [
       { kind: 'function', name: 'f', description: 'Finds.', parameters: { type: 'object' }, strict: true },
       { kind: 'function', name: 'g' },
-      { kind: 'opaque', format: 'chat-completions', value: custom },
+      { kind: 'custom', name: 'run' },
     ])
   })
 

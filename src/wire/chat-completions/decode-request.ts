@@ -2,6 +2,7 @@ import type { Call, Message, OutputFormat, Part, Role, Source, Tool, ToolCallPar
 import { Fault } from '#core/fault.ts'
 import { type Validator, validator } from '#core/validate.ts'
 import { decodeUrl } from '../data-url.ts'
+import { decodeGrammar } from '../grammar.ts'
 import { objectField as object, textField as text } from '../json/fields.ts'
 import { isObject } from '../json/parse.ts'
 import { ChatCompletionsRequest, type ChatMessage, type ChatTool } from './schema.ts'
@@ -179,6 +180,8 @@ function decodeTools(body: ChatCompletionsRequest): readonly Tool[] | undefined 
 }
 
 function decodeTool(tool: ChatTool): Tool {
+  const custom = tool.type === 'custom' ? decodeCustomTool(tool) : undefined
+  if (custom) return custom
   if (tool.type !== 'function' || !tool.function) return { kind: 'opaque', format: FORMAT, value: tool }
   const { name, description, parameters, strict } = tool.function
   return {
@@ -188,6 +191,16 @@ function decodeTool(tool: ChatTool): Tool {
     ...(parameters !== undefined && parameters !== null && { parameters }),
     ...(typeof strict === 'boolean' && { strict }),
   }
+}
+
+/** `undefined` for one whose text is to have a form that is unknown here. */
+function decodeCustomTool({ custom }: ChatTool): Tool | undefined {
+  if (!custom) return undefined
+  const { name, description, format } = custom
+  const wrapped = format?.type === 'grammar' ? (format as WirePart).grammar : undefined
+  const grammar = decodeGrammar(wrapped)
+  if (format && format.type !== 'text' && !grammar) return undefined
+  return { kind: 'custom', name, ...(description && { description }), ...(grammar && { grammar }) }
 }
 
 /** `function_call` is what `tool_choice` was called before tools existed. */

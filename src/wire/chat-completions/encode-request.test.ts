@@ -160,13 +160,13 @@ describe('encodeRequest', () => {
       reasoning_effort: 'high',
     })
     assert.deepEqual(warnings.toSorted(), [
-      'a messages tool has no equivalent in chat-completions',
-      'a opaque part has no equivalent in chat-completions',
+      'a part of messages has no equivalent in chat-completions',
       'a reasoning budget has no equivalent in chat-completions',
-      "a tool message's text has no equivalent in chat-completions",
-      "a tool result's image has no equivalent in chat-completions",
+      'a text part among tool results has no equivalent in chat-completions',
+      'a tool of messages has no equivalent in chat-completions',
+      'an image part has no equivalent in chat-completions',
+      'an image part in a tool result has no equivalent in chat-completions',
       'container has no equivalent in chat-completions',
-      'image_url cannot name a file id in chat-completions',
       'showing reasoning has no equivalent in chat-completions',
       'the error flag of a tool result has no equivalent in chat-completions',
       'top_k has no equivalent in chat-completions',

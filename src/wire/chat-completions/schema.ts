@@ -32,7 +32,7 @@ const Message = Type.Object(
 
 const Tool = Type.Object(
   {
-    type: Type.String({ description: '`function`' }),
+    type: Type.String({ description: '`function`, or `custom` for a tool that takes free text' }),
     function: Type.Optional(
       Type.Object({
         name: Type.String(),
@@ -40,6 +40,16 @@ const Tool = Type.Object(
         parameters: Type.Optional(Type.Unknown({ description: 'JSON schema of the arguments' })),
         strict: optional(Type.Boolean()),
       }),
+    ),
+    custom: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String(),
+          description: optional(Type.String()),
+          format: optional(Type.Object({ type: Type.String() }, { additionalProperties: true })),
+        },
+        { additionalProperties: true },
+      ),
     ),
   },
   { additionalProperties: true },

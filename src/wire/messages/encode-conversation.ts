@@ -45,7 +45,6 @@ function isInstruction({ role }: Message): boolean {
 }
 
 function encodeInstruction(message: Message, context: BlockContext): Json[] {
-  if (message.name !== undefined) context.lacks('name')
   return message.parts.flatMap(part => {
     if (part.type !== 'text') context.lacks(`a ${part.type} in the system prompt`)
     return part.type === 'text' ? encodeBlock(part, context) : []
@@ -67,7 +66,6 @@ function joinTurns(messages: readonly Message[], context: BlockContext): Turn[] 
 }
 
 function encodeTurn(message: Message, context: BlockContext): Json[] {
-  if (message.name !== undefined) context.lacks('name')
   return message.parts.flatMap(part => encodeBlock(part, context))
 }
 
