@@ -28,6 +28,8 @@ export interface Call {
   /** Kinds of output wanted beside text: `audio`, `image`. */
   readonly modalities?: readonly string[] | undefined
   readonly audioOutput?: { readonly voice: unknown; readonly format: string } | undefined
+  /** The user's text is to be translated, and nothing else. */
+  readonly translation?: Translation | undefined
   readonly cacheKey?: string | undefined
   /** The caller's own end user, for abuse tracing. */
   readonly endUser?: string | undefined
@@ -204,6 +206,12 @@ export type OutputFormat =
       readonly schema: unknown
       readonly strict?: boolean | undefined
     }
+
+/** Languages as the caller names them. */
+export interface Translation {
+  readonly sourceLanguage?: string | undefined
+  readonly targetLanguage: string
+}
 
 export interface ReasoningControl {
   /** `none minimal low medium high xhigh max`; which of them work is the model's affair. */

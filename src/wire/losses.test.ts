@@ -57,6 +57,7 @@ const CALL_ROWS: Rows<Call> = {
   verbosity: ['low'],
   modalities: [['audio']],
   audioOutput: [{ voice: 'a', format: 'wav' }],
+  translation: [{ targetLanguage: 'French' }],
   cacheKey: ['k'],
   endUser: ['u'],
   metadata: [{ a: 'b' }],

@@ -24,6 +24,7 @@ const NAMES = Object.freeze({
   'call.verbosity': 'verbosity',
   'call.modalities': 'modalities',
   'call.audioOutput': 'audio',
+  'call.translation': 'translation_options',
   'call.cacheKey': 'prompt_cache_key',
   'call.endUser': 'user',
   'call.metadata': 'metadata',

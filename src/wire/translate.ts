@@ -3,13 +3,32 @@ import { Fault } from '#core/fault.ts'
 import type { Result } from '#core/result.ts'
 import type { Answer, Exchange, Target, Work } from '#core/work.ts'
 import { type Adapt, adaptAll } from './adaptation.ts'
+import { adaptCustomTools } from './adaptations/custom-tools.ts'
+import { adaptEmptyArguments } from './adaptations/empty-arguments.ts'
+import { adaptJsonMode } from './adaptations/json-mode.ts'
+import { refuseDemands } from './adaptations/refusals.ts'
+import { adaptToolIds } from './adaptations/tool-ids.ts'
+import { adaptToolNames } from './adaptations/tool-names.ts'
+import { adaptToolPairs } from './adaptations/tool-pairs.ts'
+import { adaptToolResults } from './adaptations/tool-results.ts'
+import { adaptTranslation } from './adaptations/translation.ts'
 import { named } from './answer-name.ts'
 import type { AnswerContext, FormatName, WireFormat } from './format.ts'
 import { tryParse } from './json/parse.ts'
 import { TranslatingStream } from './translating-stream.ts'
 
 /** In the order in which they meet a call. */
-const ADAPTATIONS: readonly Adapt[] = Object.freeze([])
+const ADAPTATIONS: readonly Adapt[] = Object.freeze([
+  refuseDemands,
+  adaptTranslation,
+  adaptJsonMode,
+  adaptEmptyArguments,
+  adaptToolPairs,
+  adaptCustomTools,
+  adaptToolResults,
+  adaptToolNames,
+  adaptToolIds,
+])
 
 /** A client's request: read, and as it came. */
 export interface ClientRequest {
@@ -32,7 +51,8 @@ export function translate(
   target: Target,
 ): Exchange {
   assertTranslatable(client, call)
-  const adapted = adaptAll(ADAPTATIONS, call, { client: client.name, upstream: upstream.name })
+  const sides = { client: client.name, upstream: upstream.name, quirks: target.quirks }
+  const adapted = adaptAll(ADAPTATIONS, call, sides)
   const { body, warnings } = upstream.encodeRequest(adapted.call, target)
   const context: AnswerContext = {
     publicModel: target.publicModel,

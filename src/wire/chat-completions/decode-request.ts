@@ -12,7 +12,15 @@ const FORMAT = 'chat-completions'
 /** Top-level fields with a neutral meaning; every other one rides in `extensions`. */
 const KNOWN_FIELDS = new Set(Object.keys(ChatCompletionsRequest.properties).concat('functions', 'function_call'))
 
-export const validateRequest: Validator<ChatCompletionsRequest> = validator(ChatCompletionsRequest)
+const check: Validator<ChatCompletionsRequest> = validator(ChatCompletionsRequest)
+
+/** @throws Fault `invalid_request` naming the field */
+export const validateRequest: Validator<ChatCompletionsRequest> = (body): asserts body is ChatCompletionsRequest => {
+  check(body)
+  if (body.modalities?.includes('audio') && !body.audio) {
+    throw new Fault('invalid_request', '`audio` is required when `modalities` asks for it.', { param: 'audio' })
+  }
+}
 
 /** client → neutral (see `WireFormat`). */
 export function decodeRequest(body: unknown): Call {
@@ -38,6 +46,7 @@ export function decodeRequest(body: unknown): Call {
     verbosity: n(body.verbosity),
     modalities: n(body.modalities),
     audioOutput: n(body.audio),
+    translation: decodeTranslation(body.translation_options),
     cacheKey: n(body.prompt_cache_key),
     endUser: n(body.safety_identifier) ?? n(body.user),
     metadata: n(body.metadata),
@@ -55,6 +64,12 @@ function undefinedIfNull<T>(value: T | null | undefined): T | undefined {
 function decodeExtensions(body: ChatCompletionsRequest): Call['extensions'] {
   const unknown = Object.entries(body).filter(([key, value]) => !KNOWN_FIELDS.has(key) && value !== null)
   return unknown.length === 0 ? {} : { [FORMAT]: Object.fromEntries(unknown) }
+}
+
+function decodeTranslation(options: ChatCompletionsRequest['translation_options']): Call['translation'] {
+  if (!options) return undefined
+  const { source_lang: sourceLanguage, target_lang: targetLanguage } = options
+  return { targetLanguage, ...(sourceLanguage && { sourceLanguage }) }
 }
 
 const ROLES: ReadonlyMap<string, Role> = new Map([

@@ -8,6 +8,7 @@ import type {
   ToolCallPart,
   ToolChoice,
   ToolResultPart,
+  Translation,
 } from '#core/call.ts'
 import type { Target } from '#core/work.ts'
 import { encodeUrl } from '../data-url.ts'
@@ -57,6 +58,7 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     verbosity: call.verbosity,
     modalities: call.modalities,
     audio: call.audioOutput,
+    translation_options: call.translation && encodeTranslation(call.translation),
     prompt_cache_key: call.cacheKey,
     safety_identifier: call.endUser,
     metadata: call.metadata,
@@ -178,6 +180,10 @@ function encodeToolChoice(choice: ToolChoice, tools: readonly Tool[]): unknown {
   if (choice.mode !== 'subset') return choice.mode
   const mode = choice.isRequired ? 'required' : 'auto'
   return { type: 'allowed_tools', allowed_tools: { mode, tools: choice.names.map(named) } }
+}
+
+function encodeTranslation({ sourceLanguage, targetLanguage }: Translation): Json {
+  return withoutUndefined({ source_lang: sourceLanguage, target_lang: targetLanguage })
 }
 
 function encodeOutputFormat(output: OutputFormat): Json {

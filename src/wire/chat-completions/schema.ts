@@ -79,7 +79,18 @@ export const ChatCompletionsRequest = Type.Object(
     reasoning_effort: optional(Type.String()),
     verbosity: optional(Type.String()),
     modalities: optional(Type.Array(Type.String())),
-    audio: optional(Type.Object({ voice: Type.Unknown(), format: Type.String() })),
+    audio: optional(
+      Type.Object({ voice: Type.Unknown(), format: Type.String() }, { description: 'Goes with modality `audio`' }),
+    ),
+    translation_options: optional(
+      Type.Object(
+        {
+          source_lang: optional(Type.String({ minLength: 1, description: 'Any language when absent' })),
+          target_lang: Type.String({ minLength: 1 }),
+        },
+        { additionalProperties: true },
+      ),
+    ),
     prompt_cache_key: optional(Type.String()),
     safety_identifier: optional(Type.String()),
     user: optional(Type.String()),

@@ -32,6 +32,7 @@ export function encodeRequest(call: Call, { quirks }: Target): EncodedRequest {
 /** `labels` look like `metadata`, but the public API refuses them; and a file's name, for which there is a field. */
 const LACKING = lacking(
   'call.verbosity',
+  'call.translation',
   'call.cacheKey',
   'call.endUser',
   'call.metadata',

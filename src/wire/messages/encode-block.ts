@@ -10,8 +10,6 @@ type PartOf<T extends Part['type']> = Extract<Part, { type: T }>
 export interface BlockContext {
   /** Names a thing that the format cannot say. */
   readonly lacks: Warn
-  /** The id under which this request speaks of a tool call. */
-  toolId(id: string): string
 }
 
 /** A part as a content block of a request; none when the format has no such thing. */
@@ -45,18 +43,16 @@ const BLOCKS: { readonly [T in Part['type']]: (part: PartOf<T>, context: BlockCo
     context.lacks('reasoning without a signature')
     return []
   },
-  'tool-call': (part, context) => {
-    const { name } = part
-    const fields = { type: 'tool_use', id: context.toolId(part.id), name, input: toolInput(part) }
-    return [{ ...fields, ...encodeExtras(part) }]
-  },
+  'tool-call': part => [
+    { type: 'tool_use', id: part.id, name: part.name, input: toolInput(part), ...encodeExtras(part) },
+  ],
   // The result's own name is that of the call, which the id leads to.
   'tool-result': (part, context) => {
     const content = part.parts.flatMap(inner => encodeBlock(inner, context))
     return [
       {
         type: 'tool_result',
-        tool_use_id: context.toolId(part.callId),
+        tool_use_id: part.callId,
         ...(content.length > 0 && { content: encodeContent(content) }),
         ...(part.isError !== undefined && { is_error: part.isError }),
         ...encodeExtras(part),

@@ -5,7 +5,7 @@ import { isObject } from '../json/parse.ts'
 import { gatherLosses, lacking, type Warn, warnOfLosses } from '../losses.ts'
 import { FORMAT } from './decode-block.ts'
 import { type BlockContext, encodeExtras } from './encode-block.ts'
-import { encodeConversation, toolIds } from './encode-conversation.ts'
+import { encodeConversation } from './encode-conversation.ts'
 import { encodeReasoning } from './encode-reasoning.ts'
 import { encodeSchema } from './output-schema.ts'
 
@@ -14,7 +14,7 @@ type Json = Record<string, unknown>
 /** neutral → upstream (see `WireFormat`). */
 export function encodeRequest(call: Call, target: Target): EncodedRequest {
   const { warn: lacks, warnings } = gatherLosses(FORMAT)
-  const context: BlockContext = { lacks, toolId: toolIds() }
+  const context: BlockContext = { lacks }
   warnOfLosses(call, FORMAT, LACKING, lacks)
   const reasoning = encodeReasoning(call, target, lacks)
   if (call.reasoning?.isShown && !reasoning.isThinking) lacks('showing reasoning')
@@ -51,6 +51,7 @@ const LACKING = lacking(
   'call.verbosity',
   'call.modalities',
   'call.audioOutput',
+  'call.translation',
   'call.cacheKey',
   'call.metadata',
   'output.description',

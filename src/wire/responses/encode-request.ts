@@ -58,6 +58,7 @@ const LACKING = lacking(
   'call.choices',
   'call.modalities',
   'call.audioOutput',
+  'call.translation',
   'thinking.budgetTokens',
   'message.name',
   'text.signature',
