@@ -53,7 +53,7 @@ describe('calls of tools and their results', () => {
         results(resulting('z', say('9')), resulting('b')),
       ]),
     )
-    const missing = { ...resulting('a', say('The tool was not run.')), name: 'f', isError: true }
+    const missing = { ...resulting('a', say('The tool was not run.')), isError: true }
     assert.deepEqual(call.messages, [
       user(say('Go')),
       assistant(calling('a'), calling('b')),

@@ -61,9 +61,9 @@ function joined(said: readonly Message[]): Message[] {
   return first ? [{ ...first, parts: [first, ...rest].flatMap(({ parts }) => parts) }] : []
 }
 
-function missingResult({ id, name }: ToolCallPart): ToolResultPart {
+function missingResult({ id }: ToolCallPart): ToolResultPart {
   const parts: readonly Part[] = [{ type: 'text', text: 'The tool was not run.' }]
-  return { type: 'tool-result', callId: id, name, parts, isError: true }
+  return { type: 'tool-result', callId: id, parts, isError: true }
 }
 
 /** What else was heard, and the results that belong to no call as the user's words. */
