@@ -7,7 +7,7 @@ import { FORMAT } from './decode-block.ts'
 import { type BlockContext, encodeExtras } from './encode-block.ts'
 import { encodeConversation } from './encode-conversation.ts'
 import { encodeReasoning } from './encode-reasoning.ts'
-import { encodeSchema } from './output-schema.ts'
+import { encodeSchema, hasOpenObjects } from './output-schema.ts'
 
 type Json = Record<string, unknown>
 
@@ -173,5 +173,6 @@ function encodeOutputConfig(call: Call, effort: string | undefined, lacks: Warn)
 function encodeOutputFormat(output: OutputFormat | undefined, lacks: Warn): Json | undefined {
   if (output?.type === 'json') lacks('a JSON answer without a schema')
   if (output?.type !== 'json-schema') return undefined
+  if (hasOpenObjects(output.schema)) lacks('additionalProperties of an output schema')
   return { type: 'json_schema', schema: encodeSchema(output.schema) }
 }
