@@ -1,5 +1,6 @@
-import type { Part, ToolCallPart, UrlCitation } from '#core/call.ts'
+import type { ImagePart, Part, ToolCallPart, UrlCitation } from '#core/call.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
+import { encodeUrl } from '../data-url.ts'
 import type { AnswerContext } from '../format.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeUsage } from './usage.ts'
@@ -40,6 +41,7 @@ function encodeMessage(parts: readonly Part[]): Json {
   const citations = parts.flatMap(part => (part.type === 'text' ? (part.citations ?? []) : []))
   const calls = parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
   const audio = parts.find(part => part.type === 'audio')
+  const images = parts.flatMap(part => (part.type === 'image' ? encodeImage(part) : []))
   const reasoning = joined('reasoning')
   return {
     role: 'assistant',
@@ -48,6 +50,7 @@ function encodeMessage(parts: readonly Part[]): Json {
     ...(reasoning !== null && { reasoning_content: reasoning }),
     ...(citations.length > 0 && { annotations: citations.map(encodeCitation) }),
     ...(audio?.source.kind === 'base64' && { audio: { data: audio.source.data, transcript: audio.transcript ?? '' } }),
+    ...(images.length > 0 && { images }),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
 }
@@ -56,6 +59,11 @@ function encodeToolCall(part: ToolCallPart): Json {
   return part.kind === 'custom'
     ? { id: part.id, type: 'custom', custom: { name: part.name, input: part.arguments } }
     : { id: part.id, type: 'function', function: { name: part.name, arguments: part.arguments } }
+}
+
+/** The format has no field for images that a model made; this one is what hosts that have such models agree on. */
+export function encodeImage({ source }: ImagePart): Json[] {
+  return source.kind === 'file' ? [] : [{ type: 'image_url', image_url: { url: encodeUrl(source) } }]
 }
 
 export function encodeCitation(citation: UrlCitation): Json {

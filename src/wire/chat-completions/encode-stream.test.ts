@@ -114,8 +114,17 @@ describe('encodeStream', () => {
     assert.deepEqual(deltas, [{ role: 'assistant', content: '' }, { role: 'assistant', content: '' }, {}])
   })
 
-  it('passes over parts that its deltas have no field for', () => {
+  it('gives an image whole, where clients of models that make them look for it', () => {
     const value = { type: 'image', source: { kind: 'url', url: 'https://example.com/a.png' } } as const
+    const images = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }]
+    assert.deepEqual(deltasOf([{ type: 'part-start', choice: 0, part: 0, kind: 'whole', value }]), [
+      { role: 'assistant', content: '' },
+      { images },
+    ])
+  })
+
+  it('passes over parts that its deltas have no field for', () => {
+    const value = { type: 'video', source: { kind: 'url', url: 'https://example.com/a.mp4' } } as const
     assert.deepEqual(
       deltasOf([
         { type: 'part-start', choice: 0, part: 0, kind: 'whole', value },

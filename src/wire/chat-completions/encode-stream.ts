@@ -1,9 +1,10 @@
+import type { Part } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
 import { encodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
-import { encodeCitation, encodeLogprobs } from './encode-response.ts'
+import { encodeCitation, encodeImage, encodeLogprobs } from './encode-response.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -62,8 +63,7 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
 function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   const frames = introduce(state, event.choice)
   const choice = choiceOf(state, event.choice)
-  // Images and what other formats know alone have no field in a delta.
-  if (event.kind === 'whole') return frames
+  if (event.kind === 'whole') return [...frames, ...wholePart(state, event.choice, event.value)]
   if (event.kind !== 'tool-call') {
     choice.delta = DELTAS[event.kind]
     return frames
@@ -78,6 +78,12 @@ function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
     tool_calls: [isCustom ? { index, custom: { input: text } } : { index, function: { arguments: text } }],
   })
   return [...frames, chunk(state, event.choice, { tool_calls: [opening] })]
+}
+
+/** Beside images, what comes whole has no field in a delta. */
+function wholePart(state: State, choice: number, part: Part): Frame[] {
+  const images = part.type === 'image' ? encodeImage(part) : []
+  return images.length === 0 ? [] : [chunk(state, choice, { images })]
 }
 
 const DELTAS = Object.freeze({
