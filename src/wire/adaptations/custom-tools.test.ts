@@ -102,5 +102,8 @@ describe('a tool that takes free text', () => {
     const parts = [say('{"input":"so'), calling('c', { kind: 'custom', name: 'apply_patch', arguments: '{"patch":1}' })]
     assert.deepEqual(whole('apply_patch', '{"patch":1}'), parts)
     assert.deepEqual(streamed('apply_patch', ['{"pa', 'tch":1}']), parts)
+    const cut = [say('{"input":"so'), calling('c', { kind: 'custom', name: 'apply_patch', arguments: '{"inp' })]
+    assert.deepEqual(whole('apply_patch', '{"inp'), cut)
+    assert.deepEqual(streamed('apply_patch', ['{"i', 'np']), cut)
   })
 })
