@@ -43,6 +43,8 @@ describe('buildCatalog', () => {
         thinkingLevels: undefined,
         placeholderSignatures: undefined,
         jsonSchemas: undefined,
+        customTools: undefined,
+        shortToolIds: undefined,
       },
     })
     const model = catalog.models.get('gpt-5')
@@ -86,6 +88,8 @@ describe('buildCatalog', () => {
             thinking_levels: false,
             placeholder_signatures: false,
             json_schemas: false,
+            custom_tools: false,
+            short_tool_ids: true,
           },
         },
       ],
@@ -104,6 +108,8 @@ describe('buildCatalog', () => {
       thinkingLevels: false,
       placeholderSignatures: false,
       jsonSchemas: false,
+      customTools: false,
+      shortToolIds: true,
     })
     assert.deepEqual(build([{ ...CHANNEL, api_key: 'a' }], []).catalog.channels.get('main')?.apiKeys, ['a'])
     const model = catalog.models.get('gpt-5')

@@ -91,6 +91,8 @@ function fromChannelConfig(config: ChannelConfig): Channel {
       thinkingLevels: quirks.thinking_levels,
       placeholderSignatures: quirks.placeholder_signatures,
       jsonSchemas: quirks.json_schemas,
+      customTools: quirks.custom_tools,
+      shortToolIds: quirks.short_tool_ids,
     },
   }
 }

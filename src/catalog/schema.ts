@@ -59,6 +59,8 @@ export const ChannelConfig = Type.Object(
           thinking_levels: Type.Optional(Type.Boolean()),
           placeholder_signatures: Type.Optional(Type.Boolean()),
           json_schemas: Type.Optional(Type.Boolean()),
+          custom_tools: Type.Optional(Type.Boolean()),
+          short_tool_ids: Type.Optional(Type.Boolean()),
         },
         closed,
       ),

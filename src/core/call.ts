@@ -28,6 +28,8 @@ export interface Call {
   /** Kinds of output wanted beside text: `audio`, `image`. */
   readonly modalities?: readonly string[] | undefined
   readonly audioOutput?: { readonly voice: unknown; readonly format: string } | undefined
+  /** The user's text is to be translated, and nothing else. */
+  readonly translation?: Translation | undefined
   readonly cacheKey?: string | undefined
   /** The caller's own end user, for abuse tracing. */
   readonly endUser?: string | undefined
@@ -173,7 +175,22 @@ export type Tool =
       readonly strict?: boolean | undefined
       readonly cache?: CacheBreakpoint | undefined
     })
+  | (Extended & {
+      /** Its calls are free text, and no JSON. */
+      readonly kind: 'custom'
+      readonly name: string
+      readonly description?: string | undefined
+      /** What the text must keep to; `undefined` is any text. */
+      readonly grammar?: Grammar | undefined
+      readonly cache?: CacheBreakpoint | undefined
+    })
   | { readonly kind: 'opaque'; readonly format: string; readonly value: unknown }
+
+export interface Grammar {
+  /** `lark` or `regex`. */
+  readonly syntax: string
+  readonly definition: string
+}
 
 export type ToolChoice =
   | { readonly mode: 'auto' | 'none' | 'required' }
@@ -189,6 +206,12 @@ export type OutputFormat =
       readonly schema: unknown
       readonly strict?: boolean | undefined
     }
+
+/** Languages as the caller names them. */
+export interface Translation {
+  readonly sourceLanguage?: string | undefined
+  readonly targetLanguage: string
+}
 
 export interface ReasoningControl {
   /** `none minimal low medium high xhigh max`; which of them work is the model's affair. */

@@ -73,6 +73,10 @@ export interface Quirks {
   readonly placeholderSignatures?: boolean | undefined
   /** `false`: the upstream knows schemas only as the subset of OpenAPI that was there before JSON schema. */
   readonly jsonSchemas?: boolean | undefined
+  /** `false`: the upstream refuses tools that take free text, and their calls. */
+  readonly customTools?: boolean | undefined
+  /** `true`: the upstream takes ids of tool calls only with exactly nine letters and digits. */
+  readonly shortToolIds?: boolean | undefined
 }
 
 /** The public `_routing` object (spec, "What the service does"). */

@@ -1,6 +1,7 @@
 import type { Call } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Result } from '#core/result.ts'
+import type { Quirks } from '#core/work.ts'
 import type { FormatName } from './format.ts'
 
 /**
@@ -23,6 +24,8 @@ export type EventAdapter = (event: CallEvent) => readonly CallEvent[]
 export interface Sides {
   readonly client: FormatName
   readonly upstream: FormatName
+  /** Where the upstream differs from its format. */
+  readonly quirks: Quirks
 }
 
 /** @throws Fault `unsupported_parameter` for what must not be lost and cannot be put right */

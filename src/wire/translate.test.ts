@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { Call } from '#core/call.ts'
+import type { Call, Message } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
+import type { Choice } from '#core/result.ts'
 import { anyEvents, anyResult } from '../../test/support/arbitrary-answer.ts'
+import { call as anyCall } from '../../test/support/arbitrary-call.ts'
 import { collectEvents } from '../../test/support/collect-events.ts'
 import { cutBytes, cutPlaces } from '../../test/support/cut.ts'
 import { ROUTING, target } from '../../test/support/target.ts'
@@ -30,6 +32,22 @@ function exchange(fields: Parameters<typeof target>[0] = {}) {
 
 function asked(call: Call): ClientRequest {
   return { call, body: {}, estimate: () => ({ inputTokens: 7 }) }
+}
+
+/** Without what no upstream but its own could be told. */
+function withoutRefused({ parts, ...message }: Message): Message {
+  const isRefused = (part: Message['parts'][number]) =>
+    part.type === 'audio' || ('source' in part && part.source.kind === 'file')
+  return { ...message, parts: parts.filter(part => !isRefused(part)) }
+}
+
+/** A function called with nothing is called with an empty object. */
+function withArguments(choice: Choice): Choice {
+  const parts = choice.parts.map(part => {
+    if (part.type !== 'tool-call' || part.kind === 'custom' || part.arguments.trim() !== '') return part
+    return { ...part, arguments: `${part.arguments}{}` }
+  })
+  return { ...choice, parts }
 }
 
 function framesOf(bytes: Uint8Array): ReturnType<typeof decodeFrame>[] {
@@ -69,7 +87,9 @@ describe('translate', () => {
         const result = { ...answer, id: answer.id || 'chatcmpl-1', createdAt: answer.createdAt || 1 }
         const bytes = Buffer.from(JSON.stringify(chatCompletions.encodeResponse(result, CONTEXT)))
         const { body, observed } = exchange().decodeAnswer(bytes)
-        assert.deepEqual(JSON.parse(Buffer.from(body).toString()), JSON.parse(bytes.toString()))
+        const filled = { ...result, choices: result.choices.map(withArguments) }
+        const told = chatCompletions.encodeResponse(filled, CONTEXT)
+        assert.deepEqual(JSON.parse(Buffer.from(body).toString()), plain(told))
         assert.deepEqual(plain(observed.usage), plain(result.usage))
       }),
       { numRuns: 50 },
@@ -87,7 +107,7 @@ describe('translate', () => {
         const decoder = chatCompletions.decodeStream()
         const frames = framesOf(Buffer.concat([...output, stream.finish()]))
         const again = frames.flatMap(frame => decoder.push(frame))
-        assert.deepEqual(plain(collectEvents(again).choices), plain(collectEvents(events).choices))
+        assert.deepEqual(plain(collectEvents(again).choices), plain(collectEvents(events).choices.map(withArguments)))
       }),
       { numRuns: 50 },
     )
@@ -149,6 +169,48 @@ describe('translate', () => {
       assert.ok(Math.abs(created - Date.now() / 1000) < 60)
     }
     assert.equal(new Set(chunks.map(chunk => chunk.id)).size, 1)
+  })
+
+  it('gives every upstream a conversation that it takes: of tools, ids, pairs and turns', () => {
+    interface Block {
+      readonly type: string
+      readonly text?: string
+      readonly id?: string
+      readonly name?: string
+      readonly tool_use_id?: string
+    }
+    fc.assert(
+      fc.property(anyCall, call => {
+        const asking = { ...call, choices: 1, modalities: ['text'], messages: call.messages.map(withoutRefused) }
+        const { body } = translate(chatCompletions, messages, asked(asking), target({ format: 'messages' }))
+        const sent: { messages: { role: string; content: string | Block[] }[] } = JSON.parse(
+          Buffer.from(body).toString(),
+        )
+        const turns = sent.messages.map(({ role, content }) => ({
+          role,
+          blocks: typeof content === 'string' ? [{ type: 'text', text: content } as Block] : content,
+        }))
+        assert.equal(turns[0]?.role, 'user')
+        for (const [i, { role, blocks }] of turns.entries()) {
+          assert.notEqual(role, turns[i - 1]?.role, 'roles alternate')
+          assert.ok(blocks.length > 0, 'no turn is empty')
+          for (const block of blocks) assert.ok(block.type !== 'text' || block.text?.trim(), 'no text is blank')
+          const called = (turns[i - 1]?.blocks ?? []).flatMap(block => (block.type === 'tool_use' ? [block] : []))
+          const answered = blocks.filter(block => block.type === 'tool_result')
+          assert.deepEqual(
+            answered.map(block => block.tool_use_id),
+            called.map(block => block.id),
+            'results in order',
+          )
+          assert.deepEqual(blocks.slice(0, answered.length), answered, 'results come first')
+          for (const { id, name } of called) assert.match(`${id} ${name}`, /^[\w-]+ [\w-]{1,128}$/)
+        }
+        const calls = call.messages.flatMap(({ parts }) => parts.filter(part => part.type === 'tool-call'))
+        const uses = turns.flatMap(({ blocks }) => blocks.filter(block => block.type === 'tool_use'))
+        assert.equal(uses.length, calls.length)
+      }),
+      { numRuns: 200 },
+    )
   })
 
   it('refuses what points to something that only another host keeps', () => {

@@ -3,6 +3,15 @@ import { Fault } from '#core/fault.ts'
 import type { Result } from '#core/result.ts'
 import type { Exchange, Observed, Target, Work } from '#core/work.ts'
 import { type Adapt, adaptAll, type Sides } from './adaptation.ts'
+import { adaptCustomTools } from './adaptations/custom-tools.ts'
+import { adaptEmptyArguments } from './adaptations/empty-arguments.ts'
+import { adaptJsonMode } from './adaptations/json-mode.ts'
+import { refuseDemands } from './adaptations/refusals.ts'
+import { adaptToolIds } from './adaptations/tool-ids.ts'
+import { adaptToolNames } from './adaptations/tool-names.ts'
+import { adaptToolPairs } from './adaptations/tool-pairs.ts'
+import { adaptToolResults } from './adaptations/tool-results.ts'
+import { adaptTranslation } from './adaptations/translation.ts'
 import { lossesOfResult } from './answer-losses.ts'
 import { named } from './answer-name.ts'
 import type { AnswerContext, EncodedRequest, FormatName, Stated, WireFormat } from './format.ts'
@@ -10,7 +19,17 @@ import { tryParse } from './json/parse.ts'
 import { TranslatingStream } from './translating-stream.ts'
 
 /** In the order in which they meet a call. */
-const ADAPTATIONS: readonly Adapt[] = Object.freeze([])
+const ADAPTATIONS: readonly Adapt[] = Object.freeze([
+  refuseDemands,
+  adaptTranslation,
+  adaptJsonMode,
+  adaptEmptyArguments,
+  adaptToolPairs,
+  adaptCustomTools,
+  adaptToolResults,
+  adaptToolNames,
+  adaptToolIds,
+])
 
 /** A client's request: read, and as it came. */
 export interface ClientRequest {
@@ -33,8 +52,7 @@ export function translate(
   { call, body: request, estimate, stated }: ClientRequest,
   target: Target,
 ): Exchange {
-  const { adapted, body, warnings } = translateRequest(client, upstream, call, target)
-  const sides: Sides = { client: client.name, upstream: upstream.name }
+  const { sides, adapted, body, warnings } = translateRequest(client, upstream, call, target)
   const context: AnswerContext = {
     publicModel: target.publicModel,
     wantsStreamUsage: call.wantsStreamUsage,
@@ -71,11 +89,12 @@ export function translateRequest(
   upstream: WireFormat,
   call: Call,
   target: Target,
-): EncodedRequest & { readonly adapted: ReturnType<typeof adaptAll> } {
+): EncodedRequest & { readonly sides: Sides; readonly adapted: ReturnType<typeof adaptAll> } {
   assertTranslatable(client, call)
-  const adapted = adaptAll(ADAPTATIONS, call, { client: client.name, upstream: upstream.name })
+  const sides: Sides = { client: client.name, upstream: upstream.name, quirks: target.quirks }
+  const adapted = adaptAll(ADAPTATIONS, call, sides)
   const { body, warnings } = upstream.encodeRequest(adapted.call, target)
-  return { adapted, body, warnings: [...new Set([...adapted.warnings, ...warnings])] }
+  return { sides, adapted, body, warnings: [...new Set([...adapted.warnings, ...warnings])] }
 }
 
 /** Fields that point to what another host keeps: without them the model would answer something else. */

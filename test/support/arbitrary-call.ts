@@ -10,6 +10,7 @@ import { jsonValue } from './arbitrary-json.ts'
  * - results of tools that follow each other stand in one message, since each result is a message of its own;
  * - audio is base64 with the media type that its format implies; a data URL is always base64, any other URL never;
  * - a tool without a description has no empty one, a list of tools is never empty, an output schema has a name;
+ * - speech is asked for together with its voice;
  * - a stream always asks for usage, which is what the gateway asks upstreams for.
  */
 
@@ -136,9 +137,16 @@ const tool: fc.Arbitrary<Tool> = fc.oneof(
     },
     { requiredKeys: ['kind', 'name'] },
   ),
-  fc
-    .tuple(fc.constantFrom('custom', 'web_search'), object)
-    .map(([type, fields]): Tool => ({ kind: 'opaque', format: FORMAT, value: { ...fields, type } })),
+  fc.record(
+    {
+      kind: fc.constant('custom' as const),
+      name,
+      description: someText,
+      grammar: fc.record({ syntax: fc.constantFrom('lark', 'regex'), definition: someText }),
+    },
+    { requiredKeys: ['kind', 'name'] },
+  ),
+  object.map((fields): Tool => ({ kind: 'opaque', format: FORMAT, value: { ...fields, type: 'web_search' } })),
 )
 
 const toolChoice: fc.Arbitrary<ToolChoice> = fc.oneof(
@@ -197,6 +205,10 @@ export const call: fc.Arbitrary<Call> = fc
         voice: fc.oneof(name, fc.record({ id: name })),
         format: fc.constantFrom('wav', 'pcm16'),
       }),
+      translation: fc.record(
+        { sourceLanguage: someText, targetLanguage: someText },
+        { requiredKeys: ['targetLanguage'] },
+      ),
       cacheKey: text,
       endUser: text,
       metadata: fc.dictionary(name, text, { maxKeys: 3 }).map(each => ({ ...each })),
@@ -207,3 +219,4 @@ export const call: fc.Arbitrary<Call> = fc
     { requiredKeys: ['model', 'messages', 'isStream', 'extensions'] },
   )
   .map(each => ({ ...each, wantsStreamUsage: each.isStream }))
+  .filter(({ modalities, audioOutput }) => !modalities?.includes('audio') || audioOutput !== undefined)

@@ -151,9 +151,22 @@ const tool: fc.Arbitrary<Tool> = fc.oneof(
     ),
     fc.record({ defer_loading: fc.boolean() }),
   ),
-  fc
-    .tuple(fc.constantFrom('custom', 'web_search'), name, object)
-    .map(([type, each, fields]): Tool => ({ kind: 'opaque', format: FORMAT, value: { ...fields, type, name: each } })),
+  fc.record(
+    {
+      kind: fc.constant('custom' as const),
+      name,
+      description: someText,
+      grammar: fc.record({ syntax: fc.constantFrom('lark', 'regex'), definition: someText }),
+    },
+    { requiredKeys: ['kind', 'name'] },
+  ),
+  fc.tuple(name, object).map(
+    ([each, fields]): Tool => ({
+      kind: 'opaque',
+      format: FORMAT,
+      value: { ...fields, type: 'web_search', name: each },
+    }),
+  ),
 )
 
 const toolChoice: fc.Arbitrary<ToolChoice> = fc.oneof(

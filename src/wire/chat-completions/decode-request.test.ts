@@ -43,6 +43,7 @@ describe('decodeRequest', () => {
       verbosity: 'high',
       modalities: ['text', 'audio'],
       audio: { voice: 'alloy', format: 'wav' },
+      translation_options: { source_lang: 'German', target_lang: 'fr' },
       prompt_cache_key: 'k',
       safety_identifier: 'id',
       user: 'old id',
@@ -71,6 +72,7 @@ describe('decodeRequest', () => {
       verbosity: 'high',
       modalities: ['text', 'audio'],
       audioOutput: { voice: 'alloy', format: 'wav' },
+      translation: { sourceLanguage: 'German', targetLanguage: 'fr' },
       cacheKey: 'k',
       endUser: 'id',
       metadata: { a: 'b' },
@@ -80,6 +82,24 @@ describe('decodeRequest', () => {
       wantsStreamUsage: true,
       extensions: {},
     } satisfies Call)
+  })
+
+  it('refuses options of a translation that does not say into what, and speech without a voice', () => {
+    const cases: [Record<string, unknown>, string, RegExp][] = [
+      [{ translation_options: {} }, 'translation_options.target_lang', /required/],
+      [{ translation_options: { target_lang: '' } }, 'translation_options.target_lang', /empty/],
+      [{ translation_options: { target_lang: 5 } }, 'translation_options.target_lang', /a string/],
+      [{ translation_options: { target_lang: 'fr', source_lang: 5 } }, 'translation_options.source_lang', /a string/],
+      [{ translation_options: 'fr' }, 'translation_options', /an object/],
+      [{ modalities: 'text' }, 'modalities', /an array/],
+      [{ modalities: ['text', 5] }, 'modalities[1]', /a string/],
+      [{ modalities: ['text', 'audio'] }, 'audio', /required/],
+    ]
+    for (const [fields, param, problem] of cases) {
+      const fault = faultOf({ ...BODY, ...fields })
+      assert.equal(fault.param, param)
+      assert.match(fault.message, problem)
+    }
   })
 
   it('takes null for not given, as SDKs send it', () => {
@@ -270,7 +290,7 @@ describe('decodeRequest', () => {
     assert.deepEqual(tools, [
       { kind: 'function', name: 'f', description: 'Finds.', parameters: { type: 'object' }, strict: true },
       { kind: 'function', name: 'g' },
-      { kind: 'opaque', format: 'chat-completions', value: custom },
+      { kind: 'custom', name: 'run' },
     ])
   })
 

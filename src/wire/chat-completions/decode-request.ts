@@ -14,6 +14,7 @@ import { Fault } from '#core/fault.ts'
 import { type Validator, validator } from '#core/validate.ts'
 import { decodeCache } from '../cache-control.ts'
 import { decodeUrl } from '../data-url.ts'
+import { decodeGrammar } from '../grammar.ts'
 import { objectField as object, textField as text } from '../json/fields.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeThought, thoughtText } from './content.ts'
@@ -24,7 +25,15 @@ const FORMAT = 'chat-completions'
 /** Top-level fields with a neutral meaning; every other one rides in `extensions`. */
 const KNOWN_FIELDS = new Set(Object.keys(ChatCompletionsRequest.properties).concat('functions', 'function_call'))
 
-export const validateRequest: Validator<ChatCompletionsRequest> = validator(ChatCompletionsRequest)
+const check: Validator<ChatCompletionsRequest> = validator(ChatCompletionsRequest)
+
+/** @throws Fault `invalid_request` naming the field */
+export const validateRequest: Validator<ChatCompletionsRequest> = (body): asserts body is ChatCompletionsRequest => {
+  check(body)
+  if (body.modalities?.includes('audio') && !body.audio) {
+    throw new Fault('invalid_request', '`audio` is required when `modalities` asks for it.', { param: 'audio' })
+  }
+}
 
 /** client → neutral (see `WireFormat`). */
 export function decodeRequest(body: unknown): Call {
@@ -50,6 +59,7 @@ export function decodeRequest(body: unknown): Call {
     verbosity: n(body.verbosity),
     modalities: n(body.modalities),
     audioOutput: n(body.audio),
+    translation: decodeTranslation(body.translation_options),
     cacheKey: n(body.prompt_cache_key),
     endUser: n(body.safety_identifier) ?? n(body.user),
     metadata: n(body.metadata),
@@ -67,6 +77,12 @@ function undefinedIfNull<T>(value: T | null | undefined): T | undefined {
 function decodeExtensions(body: ChatCompletionsRequest): Call['extensions'] {
   const unknown = Object.entries(body).filter(([key, value]) => !KNOWN_FIELDS.has(key) && value !== null)
   return unknown.length === 0 ? {} : { [FORMAT]: Object.fromEntries(unknown) }
+}
+
+function decodeTranslation(options: ChatCompletionsRequest['translation_options']): Call['translation'] {
+  if (!options) return undefined
+  const { source_lang: sourceLanguage, target_lang: targetLanguage } = options
+  return { targetLanguage, ...(sourceLanguage && { sourceLanguage }) }
 }
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
@@ -229,6 +245,8 @@ function decodeTools(body: ChatCompletionsRequest): readonly Tool[] | undefined 
 
 function decodeTool(tool: ChatTool): Tool {
   const { type = 'function' } = tool
+  const custom = type === 'custom' ? decodeCustomTool(tool) : undefined
+  if (custom) return custom
   if (type !== 'function' || !tool.function) return { kind: 'opaque', format: FORMAT, value: tool }
   const { name, description, parameters, strict } = tool.function
   return {
@@ -238,6 +256,16 @@ function decodeTool(tool: ChatTool): Tool {
     ...(parameters !== undefined && parameters !== null && { parameters }),
     ...(typeof strict === 'boolean' && { strict }),
   }
+}
+
+/** `undefined` for one whose text is to have a form that is unknown here. */
+function decodeCustomTool({ custom }: ChatTool): Tool | undefined {
+  if (!custom) return undefined
+  const { name, description, format } = custom
+  const wrapped = format?.type === 'grammar' ? (format as WirePart).grammar : undefined
+  const grammar = decodeGrammar(wrapped)
+  if (format && format.type !== 'text' && !grammar) return undefined
+  return { kind: 'custom', name, ...(description && { description }), ...(grammar && { grammar }) }
 }
 
 /** `function_call` is what `tool_choice` was called before tools existed. */

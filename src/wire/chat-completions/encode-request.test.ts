@@ -99,38 +99,6 @@ describe('encodeRequest', () => {
     ])
   })
 
-  it('shows media that tools gave back in a message of the user, since tool messages carry text only', () => {
-    const png: Part = { type: 'image', source: { kind: 'url', url: 'https://a.test/x.png' } }
-    const pdf: Part = { type: 'document', source: { kind: 'base64', mediaType: 'application/pdf', data: 'AAAA' } }
-    const { body, warnings } = encode({
-      messages: [
-        {
-          role: 'tool',
-          parts: [
-            { type: 'tool-result', callId: 'a', parts: [{ type: 'text', text: 'A map.' }, png] },
-            { type: 'tool-result', callId: 'b', parts: [{ type: 'text', text: 'no' }] },
-            { type: 'tool-result', callId: 'c', parts: [pdf] },
-          ],
-        },
-      ],
-    })
-    assert.deepEqual(body.messages, [
-      { role: 'tool', tool_call_id: 'a', content: 'A map.' },
-      { role: 'tool', tool_call_id: 'b', content: 'no' },
-      { role: 'tool', tool_call_id: 'c', content: 'Shown in the next message.' },
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'Result of the tool call a:' },
-          { type: 'image_url', image_url: { url: 'https://a.test/x.png' } },
-          { type: 'text', text: 'Result of the tool call c:' },
-          { type: 'file', file: { file_data: 'data:application/pdf;base64,AAAA' } },
-        ],
-      },
-    ])
-    assert.deepEqual(warnings, [])
-  })
-
   it('says so when it leaves out where the prompt may be cached', () => {
     const parts: Part[] = [{ type: 'text', text: 'Long', cache: { ttl: '1h' } }]
     const { body, warnings } = encode({ messages: [{ role: 'user', parts }] })
@@ -214,13 +182,14 @@ describe('encodeRequest', () => {
       reasoning_effort: 'high',
     })
     assert.deepEqual(warnings.toSorted(), [
-      'a messages tool has no equivalent in chat-completions',
-      'a opaque part has no equivalent in chat-completions',
+      'a part of messages has no equivalent in chat-completions',
+      'a part of messages in a tool result has no equivalent in chat-completions',
       'a reasoning budget has no equivalent in chat-completions',
-      "a tool message's text has no equivalent in chat-completions",
-      "a tool result's opaque has no equivalent in chat-completions",
+      'a text part among tool results has no equivalent in chat-completions',
+      'a tool of messages has no equivalent in chat-completions',
+      'an image part has no equivalent in chat-completions',
+      'an image part in a tool result has no equivalent in chat-completions',
       'container has no equivalent in chat-completions',
-      'image_url cannot name a file id in chat-completions',
       'showing reasoning has no equivalent in chat-completions',
       'the error flag of a tool result has no equivalent in chat-completions',
       'top_k has no equivalent in chat-completions',

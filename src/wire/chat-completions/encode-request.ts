@@ -8,33 +8,40 @@ import type {
   ToolCallPart,
   ToolChoice,
   ToolResultPart,
+  Translation,
 } from '#core/call.ts'
 import type { Target } from '#core/work.ts'
 import { encodeUrl } from '../data-url.ts'
 import type { EncodedRequest } from '../format.ts'
+import { aPart, CACHE_FIELDS, gatherLosses, lacking, type Warn, warnOfLosses } from '../losses.ts'
 
 const FORMAT = 'chat-completions'
 
 type Json = Record<string, unknown>
-type Warn = (sentence: string) => void
+
+const LACKING = lacking(
+  'call.topK',
+  'thinking.budgetTokens',
+  'thinking.isShown',
+  'text.citations',
+  'text.signature',
+  'reasoning.signature',
+  'reasoning.encrypted',
+  'tool-call.signature',
+  'tool-result.isError',
+  ...CACHE_FIELDS,
+)
 
 /** neutral → upstream (see `WireFormat`). */
 export function encodeRequest(call: Call, target: Target): EncodedRequest {
-  const warnings = new Set<string>()
-  const warn: Warn = sentence => warnings.add(sentence)
-  if (call.topK !== undefined) warn('top_k has no equivalent in chat-completions')
-  if (call.reasoning?.budgetTokens !== undefined) warn('a reasoning budget has no equivalent in chat-completions')
-  if (call.reasoning?.isShown) warn('showing reasoning has no equivalent in chat-completions')
-  for (const owner of [call, ...(call.tools ?? []), ...allParts(call)]) {
-    if ('extensions' in owner && owner.extensions) warnOfForeignFields(owner.extensions, warn)
-    if ('cache' in owner && owner.cache) warn('cache_control has no equivalent in chat-completions')
-  }
+  const { warn, warnings } = gatherLosses(FORMAT)
+  warnOfLosses(call, FORMAT, LACKING, warn)
   const body = withoutUndefined({
     ...call.extensions[FORMAT],
     model: target.upstreamModel,
     messages: call.messages.flatMap(message => encodeMessage(message, warn)),
     tools: call.tools?.flatMap(tool => encodeTool(tool, warn)),
-    tool_choice: call.toolChoice && encodeToolChoice(call.toolChoice),
+    tool_choice: call.toolChoice && encodeToolChoice(call.toolChoice, call.tools ?? []),
     parallel_tool_calls: call.parallelToolCalls,
     response_format: call.output && encodeOutputFormat(call.output),
     max_completion_tokens: call.maxOutputTokens,
@@ -51,6 +58,7 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     verbosity: call.verbosity,
     modalities: call.modalities,
     audio: call.audioOutput,
+    translation_options: call.translation && encodeTranslation(call.translation),
     prompt_cache_key: call.cacheKey,
     safety_identifier: call.endUser,
     metadata: call.metadata,
@@ -59,19 +67,7 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     // Usage is asked for whatever the client wants: it is what the call is billed by.
     stream_options: call.isStream && target.quirks.streamOptions !== false ? { include_usage: true } : undefined,
   })
-  return { body, warnings: [...warnings] }
-}
-
-function allParts(call: Call): Part[] {
-  const parts = call.messages.flatMap(message => message.parts)
-  return [...parts, ...parts.flatMap(part => (part.type === 'tool-result' ? part.parts : []))]
-}
-
-function warnOfForeignFields(extensions: Call['extensions'], warn: Warn): void {
-  for (const [format, fields] of Object.entries(extensions)) {
-    if (format === FORMAT) continue
-    for (const field of Object.keys(fields)) warn(`${field} has no equivalent in chat-completions`)
-  }
+  return { body, warnings: warnings() }
 }
 
 function withoutUndefined(fields: Json): Json {
@@ -79,7 +75,7 @@ function withoutUndefined(fields: Json): Json {
 }
 
 function encodeMessage(message: Message, warn: Warn): Json[] {
-  if (message.role === 'tool') return encodeToolMessages(message.parts, warn)
+  if (message.role === 'tool') return message.parts.flatMap(part => encodeToolResult(part, warn))
   const text = message.parts.filter(part => part.type === 'reasoning').map(part => part.text)
   const refusals = message.parts.filter(part => part.type === 'refusal').map(part => part.text)
   const calls = message.parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
@@ -114,43 +110,21 @@ function ownFields(parts: readonly Part[]): Json {
   return Object.assign({}, ...parts.map(part => ('extensions' in part ? part.extensions?.[FORMAT] : undefined)))
 }
 
-/** Tool messages carry text only here, one a result; what else there is to see follows as if the user showed it. */
-function encodeToolMessages(parts: readonly Part[], warn: Warn): Json[] {
-  const messages: Json[] = []
-  const shown: Json[] = []
-  for (const part of parts) {
-    if (part.type !== 'tool-result') {
-      warn(`a tool message's ${part.type} has no equivalent in chat-completions`)
-      continue
-    }
-    const media = part.parts.filter(isMedium).flatMap(inner => encodePart(inner, warn))
-    if (media.length > 0) shown.push({ type: 'text', text: `Result of the tool call ${part.callId}:` }, ...media)
-    messages.push(encodeToolResult(part, media.length > 0, warn))
+/** Tool messages carry text only here, and know no error flag. */
+function encodeToolResult(part: Part, warn: Warn): Json[] {
+  if (part.type !== 'tool-result') {
+    warn(`${aPart(part)} among tool results`)
+    return []
   }
-  return shown.length === 0 ? messages : [...messages, { role: 'user', content: shown }]
-}
-
-function isMedium({ type }: Part): boolean {
-  return type === 'image' || type === 'document' || type === 'audio' || type === 'video'
-}
-
-/** The format knows no error flag. */
-function encodeToolResult(result: ToolResultPart, isShown: boolean, warn: Warn): Json {
-  if (result.isError) warn('the error flag of a tool result has no equivalent in chat-completions')
+  const result: ToolResultPart = part
   const content = result.parts.flatMap(inner => {
     if (inner.type === 'text') return [{ type: 'text', text: inner.text }]
     if (inner.type === 'opaque' && inner.format === FORMAT) return [inner.value as Json]
-    if (!isMedium(inner)) warn(`a tool result's ${inner.type} has no equivalent in chat-completions`)
+    warn(`${aPart(inner)} in a tool result`)
     return []
   })
-  const isEmpty = content.length === 0 && isShown
-  return withoutUndefined({
-    ...ownFields([result]),
-    role: 'tool',
-    tool_call_id: result.callId,
-    name: result.name,
-    content: isEmpty ? 'Shown in the next message.' : encodeContent(content),
-  })
+  const message = { role: 'tool', tool_call_id: result.callId, name: result.name, content: encodeContent(content) }
+  return [withoutUndefined({ ...ownFields([result]), ...message })]
 }
 
 /** Content parts; reasoning, refusals and tool calls have fields of their own on the message. */
@@ -159,9 +133,11 @@ function encodePart(part: Part, warn: Warn): Json[] {
     case 'text':
       return [{ type: 'text', text: part.text }]
     case 'image':
-      return encodeUrlPart('image_url', part.source, part.detail === undefined ? {} : { detail: part.detail }, warn)
+      if (part.source.kind === 'file') break
+      return [{ type: 'image_url', image_url: withoutUndefined({ url: encodeUrl(part.source), detail: part.detail }) }]
     case 'video':
-      return encodeUrlPart('video_url', part.source, {}, warn)
+      if (part.source.kind === 'file') break
+      return [{ type: 'video_url', video_url: { url: encodeUrl(part.source) } }]
     case 'audio':
       if (part.source.kind !== 'base64') break
       return [{ type: 'input_audio', input_audio: { data: part.source.data, format: part.format ?? 'wav' } }]
@@ -177,16 +153,8 @@ function encodePart(part: Part, warn: Warn): Json[] {
     case 'tool-result':
       break
   }
-  warn(`a ${part.type} part has no equivalent in chat-completions`)
+  warn(aPart(part))
   return []
-}
-
-function encodeUrlPart(type: string, source: Source, extra: Json, warn: Warn): Json[] {
-  if (source.kind === 'file') {
-    warn(`${type} cannot name a file id in chat-completions`)
-    return []
-  }
-  return [{ type, [type]: { url: encodeUrl(source), ...extra } }]
 }
 
 function encodeFile(source: Source, filename: string | undefined): Json {
@@ -199,16 +167,28 @@ function encodeTool(tool: Tool, warn: Warn): Json[] {
     const { name, description, parameters, strict } = tool
     return [{ type: 'function', function: withoutUndefined({ name, description, parameters, strict }) }]
   }
+  if (tool.kind === 'custom') {
+    const { name, description, grammar } = tool
+    const format = grammar && { type: 'grammar', grammar }
+    return [{ type: 'custom', custom: withoutUndefined({ name, description, format }) }]
+  }
   if (tool.format === FORMAT) return [tool.value as Json]
-  warn(`a ${tool.format} tool has no equivalent in chat-completions`)
+  warn(`a tool of ${tool.format}`)
   return []
 }
 
-function encodeToolChoice(choice: ToolChoice): unknown {
-  if (choice.mode === 'tool') return { type: 'function', function: { name: choice.name } }
+function encodeToolChoice(choice: ToolChoice, tools: readonly Tool[]): unknown {
+  const custom = new Set(tools.flatMap(tool => (tool.kind === 'custom' ? tool.name : [])))
+  const named = (name: string) =>
+    custom.has(name) ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } }
+  if (choice.mode === 'tool') return named(choice.name)
   if (choice.mode !== 'subset') return choice.mode
-  const tools = choice.names.map(name => ({ type: 'function', function: { name } }))
-  return { type: 'allowed_tools', allowed_tools: { mode: choice.isRequired ? 'required' : 'auto', tools } }
+  const mode = choice.isRequired ? 'required' : 'auto'
+  return { type: 'allowed_tools', allowed_tools: { mode, tools: choice.names.map(named) } }
+}
+
+function encodeTranslation({ sourceLanguage, targetLanguage }: Translation): Json {
+  return withoutUndefined({ source_lang: sourceLanguage, target_lang: targetLanguage })
 }
 
 function encodeOutputFormat(output: OutputFormat): Json {

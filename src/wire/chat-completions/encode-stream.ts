@@ -1,3 +1,4 @@
+import type { Part } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
@@ -63,11 +64,7 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
 function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   const frames = introduce(state, event.choice)
   const choice = choiceOf(state, event.choice)
-  if (event.kind === 'whole') {
-    // Of what comes whole only images have a field in a delta.
-    const images = event.value.type === 'image' ? encodeImage(event.value) : []
-    return images.length === 0 ? frames : [...frames, chunk(state, event.choice, { images })]
-  }
+  if (event.kind === 'whole') return [...frames, ...wholePart(state, event.choice, event.value)]
   if (event.kind !== 'tool-call') {
     choice.delta = DELTAS[event.kind]
     return frames
@@ -82,6 +79,12 @@ function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
     tool_calls: [isCustom ? { index, custom: { input: text } } : { index, function: { arguments: text } }],
   })
   return [...frames, chunk(state, event.choice, { tool_calls: [opening] })]
+}
+
+/** Beside images, what comes whole has no field in a delta. */
+function wholePart(state: State, choice: number, part: Part): Frame[] {
+  const images = part.type === 'image' ? encodeImage(part) : []
+  return images.length === 0 ? [] : [chunk(state, choice, { images })]
 }
 
 const DELTAS = Object.freeze({

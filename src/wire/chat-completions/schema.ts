@@ -32,7 +32,9 @@ const Message = Type.Object(
 
 const Tool = Type.Object(
   {
-    type: optional(Type.String({ description: '`function`, also when absent' })),
+    type: optional(
+      Type.String({ description: '`function`, also when absent, or `custom` for a tool that takes free text' }),
+    ),
     function: Type.Optional(
       Type.Object({
         name: Type.String(),
@@ -40,6 +42,16 @@ const Tool = Type.Object(
         parameters: Type.Optional(Type.Unknown({ description: 'JSON schema of the arguments' })),
         strict: optional(Type.Boolean()),
       }),
+    ),
+    custom: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String(),
+          description: optional(Type.String()),
+          format: optional(Type.Object({ type: Type.String() }, { additionalProperties: true })),
+        },
+        { additionalProperties: true },
+      ),
     ),
   },
   { additionalProperties: true },
@@ -69,7 +81,18 @@ export const ChatCompletionsRequest = Type.Object(
     reasoning_effort: optional(Type.String()),
     verbosity: optional(Type.String()),
     modalities: optional(Type.Array(Type.String())),
-    audio: optional(Type.Object({ voice: Type.Unknown(), format: Type.String() })),
+    audio: optional(
+      Type.Object({ voice: Type.Unknown(), format: Type.String() }, { description: 'Goes with modality `audio`' }),
+    ),
+    translation_options: optional(
+      Type.Object(
+        {
+          source_lang: optional(Type.String({ minLength: 1, description: 'Any language when absent' })),
+          target_lang: Type.String({ minLength: 1 }),
+        },
+        { additionalProperties: true },
+      ),
+    ),
     prompt_cache_key: optional(Type.String()),
     safety_identifier: optional(Type.String()),
     user: optional(Type.String()),

@@ -1,7 +1,8 @@
 import type { Call, OutputFormat, ReasoningControl } from '#core/call.ts'
 import type { Quirks } from '#core/work.ts'
 import { isObject } from '../json/parse.ts'
-import type { Json, Warn } from './encode-parts.ts'
+import type { Warn } from '../losses.ts'
+import type { Json } from './encode-parts.ts'
 import { toSchemaSubset } from './json-schema.ts'
 
 /** `generationConfig`, with what only this format knows of it. */
@@ -23,19 +24,17 @@ export function encodeGenerationConfig(call: Call, extra: Json, quirks: Quirks, 
       logprobs: call.topLogprobs || undefined,
       responseModalities: call.modalities?.map(modality => modality.toUpperCase()),
       ...encodeSpeech(call.audioOutput, warn),
-      ...encodeOutput(call.output, quirks, warn),
+      ...encodeOutput(call.output, quirks),
       thinkingConfig: unlessEmpty({ ...asObject(extra.thinkingConfig), ...thinking }),
     }),
   )
 }
 
-function encodeOutput(output: OutputFormat | undefined, quirks: Quirks, warn: Warn): Json {
+/** A schema's name is a label that no model needs. */
+function encodeOutput(output: OutputFormat | undefined, quirks: Quirks): Json {
   if (output === undefined) return {}
   if (output.type !== 'json-schema')
     return { responseMimeType: output.type === 'json' ? 'application/json' : 'text/plain' }
-  if (output.name !== undefined) warn("an output schema's name")
-  if (output.description !== undefined) warn("an output schema's description")
-  if (output.strict) warn('strict')
   const schema =
     quirks.jsonSchemas === false
       ? { responseSchema: toSchemaSubset(output.schema) }

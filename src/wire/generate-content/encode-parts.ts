@@ -1,12 +1,10 @@
 import type { Part, ToolCallPart, UrlCitation } from '#core/call.ts'
 import { isObject, tryParse } from '../json/parse.ts'
+import { aPart, type Warn } from '../losses.ts'
 import { FORMAT } from './decode-parts.ts'
 import { encodeMedia } from './media.ts'
 
 export type Json = Record<string, unknown>
-
-/** Takes the name of something that the format cannot say. */
-export type Warn = (what: string) => void
 
 /** Fields of a wire part that say what it is; an opaque part without any belongs to the part before it. */
 const DATA_FIELDS = new Set([
@@ -40,7 +38,6 @@ function encodePart(part: Part, warn: Warn): Json | undefined {
     case 'text':
       return encodeText(part.text, part.signature)
     case 'reasoning':
-      if (part.encrypted !== undefined) warn('encrypted reasoning')
       return encodeText(part.text, part.signature, true)
     case 'refusal':
       return encodeText(part.text, undefined)
@@ -53,7 +50,6 @@ function encodePart(part: Part, warn: Warn): Json | undefined {
     case 'audio':
     case 'video':
     case 'document': {
-      warnOfMedia(part, warn)
       const media = encodeMedia(part)
       if (media) return media
       warn("another provider's file id")
@@ -62,7 +58,7 @@ function encodePart(part: Part, warn: Warn): Json | undefined {
     case 'tool-result':
       break
   }
-  warn(part.type === 'opaque' ? `a ${part.format} part` : `a ${part.type} part here`)
+  warn(aPart(part))
   return undefined
 }
 
@@ -70,12 +66,6 @@ function encodePart(part: Part, warn: Warn): Json | undefined {
 function encodeText(text: string, signature: string | undefined, isThought = false): Json | undefined {
   if (text === '' && signature === undefined) return undefined
   return { text, ...(isThought && { thought: true }), ...(signature !== undefined && { thoughtSignature: signature }) }
-}
-
-function warnOfMedia(part: Extract<Part, { type: 'image' | 'audio' | 'video' | 'document' }>, warn: Warn): void {
-  if ('detail' in part && part.detail !== undefined && part.detail !== 'auto') warn('image detail')
-  // The name has a field, but the public API refuses it.
-  if ('filename' in part && part.filename !== undefined) warn('a file name')
 }
 
 function encodeCall(part: ToolCallPart, warn: Warn): Json {

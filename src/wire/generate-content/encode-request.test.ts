@@ -248,26 +248,25 @@ describe('encodeRequest', () => {
       { role: 'user', parts: [{ text: 'Hi' }, { inlineData: { mimeType: 'application/pdf', data: 'AA' } }] },
     ])
     assert.deepEqual(warnings.map(each => each.replace(' has no equivalent in generate-content', '')).toSorted(), [
-      'a cache breakpoint',
-      'a file name',
-      "a message's name",
-      'a messages part',
-      'a messages tool',
+      'a part of messages',
+      'a tool of messages',
       'a voice of this kind',
       "an output schema's description",
-      "an output schema's name",
       "another provider's file id",
       'audio as wav',
+      'cache_control',
       'container',
+      'detail',
       'encrypted reasoning',
-      'image detail',
+      'filename',
       'metadata',
+      'name',
       'parallel_tool_calls',
       'prompt_cache_key',
       'reasoning effort xhigh',
       'service_tier',
       'strict',
-      'the end user',
+      'user',
       'verbosity',
     ])
   })
@@ -286,8 +285,8 @@ describe('encodeRequest', () => {
       ],
     })
     assert.deepEqual(warnings, [
+      'cache_control has no equivalent in generate-content',
       'defer_loading has no equivalent in generate-content',
-      'a cache breakpoint has no equivalent in generate-content',
       'prefix has no equivalent in generate-content',
       'a has no equivalent in generate-content',
     ])

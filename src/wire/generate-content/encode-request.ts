@@ -2,16 +2,16 @@ import type { Call, Message, Part, Tool, ToolChoice, ToolResultPart } from '#cor
 import type { Quirks, Target } from '#core/work.ts'
 import type { EncodedRequest } from '../format.ts'
 import { isObject } from '../json/parse.ts'
+import { CACHE_FIELDS, gatherLosses, lacking, type Warn, warnOfLosses } from '../losses.ts'
 import { FORMAT, PLACEHOLDER_SIGNATURE } from './decode-parts.ts'
 import { asObject, encodeGenerationConfig, unlessEmpty, withoutUndefined } from './encode-generation-config.ts'
-import { encodeParts, type Json, type Warn } from './encode-parts.ts'
+import { encodeParts, type Json } from './encode-parts.ts'
 import { toSchemaSubset } from './json-schema.ts'
 
 /** neutral → upstream (see `WireFormat`). Model and stream flag stand in the path, so the body has neither. */
 export function encodeRequest(call: Call, { quirks }: Target): EncodedRequest {
-  const warnings = new Set<string>()
-  const warn: Warn = what => warnings.add(`${what} has no equivalent in ${FORMAT}`)
-  warnOfFields(call, warn)
+  const { warn, warnings } = gatherLosses(FORMAT)
+  warnOfLosses(call, FORMAT, LACKING, warn)
   const { toolConfig, generationConfig, ...extra } = call.extensions[FORMAT] ?? {}
   const { system, conversation } = splitMessages(call.messages)
   const instructions = encodeParts(
@@ -26,36 +26,28 @@ export function encodeRequest(call: Call, { quirks }: Target): EncodedRequest {
     toolConfig: encodeToolConfig(call.toolChoice, asObject(toolConfig)),
     generationConfig: encodeGenerationConfig(call, asObject(generationConfig), quirks, warn),
   })
-  return { body, warnings: [...warnings] }
+  return { body, warnings: warnings() }
 }
 
-/** Fields of a call that the format cannot say at all, and what they are called in a warning. */
-const FOREIGN_FIELDS: readonly (readonly [field: keyof Call, name: string])[] = [
-  ['verbosity', 'verbosity'],
-  ['cacheKey', 'prompt_cache_key'],
-  ['endUser', 'the end user'],
-  // `labels` look alike, but the public API refuses them.
-  ['metadata', 'metadata'],
-  ['serviceTier', 'service_tier'],
-]
-
-function warnOfFields(call: Call, warn: Warn): void {
-  for (const [field, name] of FOREIGN_FIELDS) if (call[field] !== undefined) warn(name)
-  if (call.parallelToolCalls === false) warn('parallel_tool_calls')
-  if (call.messages.some(message => message.name !== undefined)) warn("a message's name")
-  for (const owner of [call, ...(call.tools ?? []), ...allParts(call)]) {
-    const extensions = 'extensions' in owner ? (owner.extensions ?? {}) : {}
-    for (const [format, fields] of Object.entries(extensions)) {
-      if (format !== FORMAT) for (const field of Object.keys(fields)) warn(field)
-    }
-    if ('cache' in owner && owner.cache) warn('a cache breakpoint')
-  }
-}
-
-function allParts(call: Call): Part[] {
-  const parts = call.messages.flatMap(message => message.parts)
-  return [...parts, ...parts.flatMap(part => (part.type === 'tool-result' ? part.parts : []))]
-}
+/** `labels` look like `metadata`, but the public API refuses them; and a file's name, for which there is a field. */
+const LACKING = lacking(
+  'call.verbosity',
+  'call.translation',
+  'call.cacheKey',
+  'call.endUser',
+  'call.metadata',
+  'call.serviceTier',
+  'call.parallelToolCalls',
+  'output.description',
+  'output.strict',
+  'tool.strict',
+  'message.name',
+  'text.citations',
+  'image.detail',
+  'document.filename',
+  'reasoning.encrypted',
+  ...CACHE_FIELDS,
+)
 
 /** The instructions before the conversation. Where there is nothing else, they are what is asked. */
 function splitMessages(messages: readonly Message[]): { system: readonly Message[]; conversation: readonly Message[] } {
@@ -162,8 +154,9 @@ function encodeTools(tools: readonly Tool[], quirks: Quirks, warn: Warn): Json[]
   const declarations = new Map<string, Json>()
   const others: Json[] = []
   for (const tool of tools) {
-    if (tool.kind === 'function') declarations.set(tool.name, encodeFunction(tool, quirks, warn))
-    else if (tool.format !== FORMAT || !isObject(tool.value)) warn(`a ${tool.format} tool`)
+    if (tool.kind === 'function') declarations.set(tool.name, encodeFunction(tool, quirks))
+    else if (tool.kind === 'custom') warn('a custom tool')
+    else if (tool.format !== FORMAT || !isObject(tool.value)) warn(`a tool of ${tool.format}`)
     else if (!Array.isArray(tool.value.functionDeclarations)) others.push(tool.value)
     else {
       for (const extra of tool.value.functionDeclarations.filter(isObject)) {
@@ -175,9 +168,8 @@ function encodeTools(tools: readonly Tool[], quirks: Quirks, warn: Warn): Json[]
   return [...(declarations.size > 0 ? [{ functionDeclarations: [...declarations.values()] }] : []), ...others]
 }
 
-function encodeFunction(tool: Extract<Tool, { kind: 'function' }>, quirks: Quirks, warn: Warn): Json {
-  const { name, description, parameters, strict } = tool
-  if (strict) warn('strict')
+function encodeFunction(tool: Extract<Tool, { kind: 'function' }>, quirks: Quirks): Json {
+  const { name, description, parameters } = tool
   if (isArgumentless(parameters)) return withoutUndefined({ name, description })
   return withoutUndefined({
     name,

@@ -24,7 +24,23 @@ describe('toJsonSchema', () => {
       required: ['type'],
     })
   })
+
+  it('lets null in wherever it would be kept out: by a list of values, by alternatives', () => {
+    assert.deepEqual(toJsonSchema({ type: 'STRING', enum: ['a'], nullable: true }), {
+      type: ['string', 'null'],
+      enum: ['a', null],
+    })
+    assert.deepEqual(toJsonSchema({ anyOf: [{ type: 'STRING' }], nullable: true }), {
+      anyOf: [{ type: 'string' }, { type: 'null' }],
+    })
+  })
 })
+
+/** Frozen as deep as it goes: whoever changes it throws. */
+function deepFrozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFrozen)
+  return value
+}
 
 describe('toSchemaSubset', () => {
   it('leaves out what the subset has no word for', () => {
@@ -71,9 +87,58 @@ describe('toSchemaSubset', () => {
       [{ type: ['string', 'number'] }, { anyOf: [{ type: 'STRING' }, { type: 'NUMBER' }] }],
       [{ anyOf: [{ type: 'string' }, { type: 'null' }] }, { type: 'STRING', nullable: true }],
       [{ oneOf: [{ type: 'string' }, { type: 'number' }] }, { anyOf: [{ type: 'STRING' }, { type: 'NUMBER' }] }],
-      [{ allOf: [{ type: 'object' }, { required: ['a'] }] }, { type: 'OBJECT', required: ['a'] }],
+      [{ const: null }, { nullable: true }],
+      [{ const: 3 }, { type: 'NUMBER', description: 'One of 3' }],
+      [
+        { type: 'integer', description: 'Size', enum: [1, 2, null] },
+        { type: 'INTEGER', description: 'Size (One of 1, 2)', nullable: true },
+      ],
     ]
     for (const [schema, subset] of cases) assert.deepEqual(toSchemaSubset(schema), subset)
+  })
+
+  it('makes one of parts of a whole, references among them', () => {
+    const schema = {
+      $defs: { named: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } },
+      allOf: [{ $ref: '#/$defs/named' }, { properties: { age: { type: 'integer' } }, required: ['age', 'lost'] }],
+    }
+    assert.deepEqual(toSchemaSubset(schema), {
+      type: 'OBJECT',
+      properties: { name: { type: 'STRING' }, age: { type: 'INTEGER' } },
+      required: ['name', 'age'],
+    })
+  })
+
+  it('writes out a reference that may be null, as generators of schemas put optional objects', () => {
+    const schema = {
+      $defs: { city: { type: 'object', properties: { name: { type: 'string' } } } },
+      anyOf: [{ $ref: '#/$defs/city' }, { type: 'null' }],
+    }
+    const city = { type: 'OBJECT', properties: { name: { type: 'STRING' } } }
+    assert.deepEqual(toSchemaSubset(schema), { ...city, nullable: true })
+    const cyclic = { $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, { type: 'null' }] } }, $ref: '#/$defs/a' }
+    assert.deepEqual(toSchemaSubset(cyclic), { type: 'OBJECT' })
+    const whole = { $defs: { a: { allOf: [{ $ref: '#/$defs/a' }, { type: 'object' }] } }, $ref: '#/$defs/a' }
+    assert.equal((toSchemaSubset(whole) as { type: unknown }).type, 'OBJECT')
+  })
+
+  it('says nothing that the subset refuses: lists without items, formats that it does not know', () => {
+    assert.deepEqual(toSchemaSubset({ type: 'array', items: { type: 'array' } }), {
+      type: 'ARRAY',
+      items: { type: 'ARRAY', items: { type: 'STRING' } },
+    })
+    assert.deepEqual(toSchemaSubset({ type: 'string', format: 'uuid' }), { type: 'STRING' })
+    assert.deepEqual(toSchemaSubset({ type: 'string', format: 'date-time' }), { type: 'STRING', format: 'date-time' })
+  })
+
+  it('changes nothing of the schema that it is given', () => {
+    const schema = deepFrozen({
+      $defs: { a: { type: 'object', properties: { x: { const: 1 } } } },
+      type: 'object',
+      properties: { a: { allOf: [{ $ref: '#/$defs/a' }] }, b: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
+    })
+    assert.doesNotThrow(() => toSchemaSubset(schema))
+    assert.doesNotThrow(() => toJsonSchema(deepFrozen(toSchemaSubset(schema))))
   })
 
   it('is undone by toJsonSchema for what the subset can say', () => {

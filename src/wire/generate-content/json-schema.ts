@@ -14,10 +14,20 @@ export function toJsonSchema(schema: unknown): unknown {
   const converted = convertInner(rest, toJsonSchema)
   const type = typeof converted.type === 'string' ? converted.type.toLowerCase() : converted.type
   if (type === 'type_unspecified') delete converted.type
-  else if (type !== undefined) converted.type = nullable === true ? [type, 'null'] : type
+  else if (type !== undefined) converted.type = type
+  if (nullable === true) Object.assign(converted, withNull(converted))
   // Google's parser writes 64-bit numbers as text.
   for (const key of COUNTS) if (typeof converted[key] === 'string') converted[key] = Number(converted[key])
   return converted
+}
+
+/** What admits null too: each of these would refuse it by itself. */
+function withNull({ type, enum: values, anyOf }: Json): Json {
+  return {
+    ...(type !== undefined && { type: [type, 'null'] }),
+    ...(Array.isArray(values) && { enum: [...values, null] }),
+    ...(Array.isArray(anyOf) && { anyOf: [...anyOf, { type: 'null' }] }),
+  }
 }
 
 const COUNTS = ['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']
@@ -71,26 +81,83 @@ function toSubset(schema: unknown, references: References, depth: number): unkno
   const convert = (inner: unknown) => toSubset(inner, references, depth)
   if (typeof schema.$ref === 'string') {
     const { $ref, ...beside } = schema
-    const name = $ref.slice($ref.lastIndexOf('/') + 1)
-    const isKnown = Object.hasOwn(references.definitions, name)
-    if (!isKnown || depth >= REFERENCE_DEPTH_MAX || references.left === 0) return { type: 'OBJECT' }
-    references.left -= 1
-    return toSubset({ ...asObject(references.definitions[name]), ...beside }, references, depth + 1)
+    const definition = depth < REFERENCE_DEPTH_MAX ? definitionOf($ref, references) : undefined
+    if (!definition) return { type: 'OBJECT' }
+    return toSubset({ ...definition, ...beside }, references, depth + 1)
   }
-  const known = withoutAliases(schema)
+  const known = withoutAliases(withWhole(schema, references))
+  // Alternatives to null, and parts of a whole, are often references.
+  if (typeof known.$ref === 'string') return toSubset(known, references, depth)
   const subset = convertInner(Object.fromEntries(Object.entries(known).filter(([key]) => SUBSET.has(key))), convert)
-  if (typeof subset.type === 'string') subset.type = subset.type.toUpperCase()
-  return subset
+  return withinLimits(subset)
+}
+
+/** Formats that the subset takes; it refuses all others. */
+const FORMATS = new Set(['enum', 'date-time', 'int32', 'int64', 'float', 'double'])
+
+/** Types in capitals, lists with a type for their items, and nothing said that would be refused. */
+function withinLimits(subset: Json): Json {
+  const { type, format, enum: values, required, ...rest } = subset
+  const limited: Json = { ...rest }
+  if (typeof type === 'string') limited.type = type.toUpperCase()
+  if (limited.type === 'ARRAY') limited.items ??= { type: 'STRING' }
+  if (FORMATS.has(String(format))) limited.format = format
+  const named = Array.isArray(required)
+    ? required.filter(name => Object.hasOwn(asObject(rest.properties), String(name)))
+    : []
+  if (named.length > 0) limited.required = named
+  return Array.isArray(values) ? { ...limited, ...limitedEnum(values, limited) } : limited
+}
+
+/** Only texts can be listed; other values are told in the description. */
+function limitedEnum(values: readonly unknown[], { description }: Json): Json {
+  const others = values.filter(value => value !== null)
+  const nullable = others.length < values.length && { nullable: true }
+  if (others.length === 0) return { ...nullable }
+  if (others.every(value => typeof value === 'string')) return { enum: others, ...nullable }
+  const told = `One of ${others.map(value => JSON.stringify(value)).join(', ')}`
+  return { description: typeof description === 'string' ? `${description} (${told})` : told, ...nullable }
+}
+
+/** A part of a whole that is a reference is what it refers to, so that it can be merged with the others. */
+function withWhole(schema: Json, references: References): Json {
+  if (!Array.isArray(schema.allOf)) return schema
+  const parts = schema.allOf.map(part => {
+    const { $ref, ...beside } = asObject(part)
+    const definition = typeof $ref === 'string' ? definitionOf($ref, references) : undefined
+    return definition ? { ...definition, ...beside } : part
+  })
+  return { ...schema, allOf: parts }
+}
+
+function definitionOf(reference: string, references: References): Json | undefined {
+  const name = reference.slice(reference.lastIndexOf('/') + 1)
+  if (!Object.hasOwn(references.definitions, name) || references.left === 0) return undefined
+  references.left -= 1
+  return asObject(references.definitions[name])
 }
 
 /** Says in the subset's words what JSON schema has other words for. */
 function withoutAliases(schema: Json): Json {
   const { const: constant, oneOf, allOf, ...rest } = schema
   let known: Json = rest
-  if (Array.isArray(allOf)) for (const part of allOf) known = { ...asObject(part), ...known }
-  if (constant !== undefined) known = { type: typeof constant, ...known, enum: [constant] }
+  if (Array.isArray(allOf)) known = allOf.map(asObject).reduce(merged, known)
+  if (constant !== undefined)
+    known = { ...(constant !== null && { type: typeof constant }), ...known, enum: [constant] }
   if (Array.isArray(oneOf)) known = { ...known, anyOf: oneOf }
   return withoutNull(known)
+}
+
+/** Both at once: the properties of both, and everything else of the first that has it. */
+function merged(schema: Json, part: Json): Json {
+  const properties = { ...asObject(part.properties), ...asObject(schema.properties) }
+  const required = [...new Set([schema.required, part.required].flatMap(each => (Array.isArray(each) ? each : [])))]
+  return {
+    ...part,
+    ...schema,
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(required.length > 0 && { required }),
+  }
 }
 
 function withoutNull(schema: Json): Json {

@@ -1,4 +1,5 @@
 import type { CacheBreakpoint, Extensions, Part, Source } from '#core/call.ts'
+import { aPart, type Warn } from '../losses.ts'
 import { FORMAT } from './decode-block.ts'
 import { toolInput } from './tool-input.ts'
 
@@ -8,9 +9,7 @@ type PartOf<T extends Part['type']> = Extract<Part, { type: T }>
 /** What blocks of one request share. */
 export interface BlockContext {
   /** Names a thing that the format cannot say. */
-  lacks(thing: string): void
-  /** The id under which this request speaks of a tool call. */
-  toolId(id: string): string
+  readonly lacks: Warn
 }
 
 /** A part as a content block of a request; none when the format has no such thing. */
@@ -21,23 +20,20 @@ export function encodeBlock(part: Part, context: BlockContext): Json[] {
 
 const BLOCKS: { readonly [T in Part['type']]: (part: PartOf<T>, context: BlockContext) => Json[] } = Object.freeze({
   text: (part, context) => {
-    const extras = encodeExtras(part, context)
+    const extras = encodeExtras(part)
     // A citation is bound to the search that it came from by a seal of its own; without that it is refused.
     if (part.citations && !('citations' in extras)) context.lacks('citations')
     // The API refuses blank blocks.
     return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, ...extras }]
   },
   refusal: part => (part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]),
-  image: (part, context) => {
-    if (part.detail !== undefined && part.detail !== 'auto') context.lacks('detail')
-    return [{ type: 'image', source: encodeSource(part.source, imageType), ...encodeExtras(part, context) }]
-  },
-  document: (part, context) => [
+  image: part => [{ type: 'image', source: encodeSource(part.source, imageType), ...encodeExtras(part) }],
+  document: part => [
     {
       type: 'document',
       source: encodeDocument(part.source),
       ...(part.filename !== undefined && { title: part.filename }),
-      ...encodeExtras(part, context),
+      ...encodeExtras(part),
     },
   ],
   reasoning: (part, context) => {
@@ -47,36 +43,33 @@ const BLOCKS: { readonly [T in Part['type']]: (part: PartOf<T>, context: BlockCo
     context.lacks('reasoning without a signature')
     return []
   },
-  'tool-call': (part, context) => {
-    if (part.signature !== undefined) context.lacks("a tool call's signature")
-    const { name } = part
-    const fields = { type: 'tool_use', id: context.toolId(part.id), name, input: toolInput(part) }
-    return [{ ...fields, ...encodeExtras(part, context) }]
-  },
+  'tool-call': part => [
+    { type: 'tool_use', id: part.id, name: part.name, input: toolInput(part), ...encodeExtras(part) },
+  ],
   // The result's own name is that of the call, which the id leads to.
   'tool-result': (part, context) => {
     const content = part.parts.flatMap(inner => encodeBlock(inner, context))
     return [
       {
         type: 'tool_result',
-        tool_use_id: context.toolId(part.callId),
+        tool_use_id: part.callId,
         ...(content.length > 0 && { content: encodeContent(content) }),
         ...(part.isError !== undefined && { is_error: part.isError }),
-        ...encodeExtras(part, context),
+        ...encodeExtras(part),
       },
     ]
   },
   audio: (part, context) => {
-    context.lacks('an audio part')
+    context.lacks(aPart(part))
     return part.transcript?.trim() ? [{ type: 'text', text: part.transcript }] : []
   },
-  video: (_part, context) => {
-    context.lacks('a video part')
+  video: (part, context) => {
+    context.lacks(aPart(part))
     return []
   },
   opaque: (part, context) => {
     if (part.format === FORMAT) return [part.value as Json]
-    context.lacks(`a part of ${part.format}`)
+    context.lacks(aPart(part))
     return []
   },
 })
@@ -94,10 +87,7 @@ interface Holder {
 }
 
 /** The cache breakpoint of a part or a tool, and the fields that only this format has. */
-export function encodeExtras({ cache, extensions = {} }: Holder, { lacks }: Pick<BlockContext, 'lacks'>): Json {
-  for (const [format, fields] of Object.entries(extensions)) {
-    if (format !== FORMAT) for (const field of Object.keys(fields)) lacks(field)
-  }
+export function encodeExtras({ cache, extensions = {} }: Holder): Json {
   return {
     ...extensions[FORMAT],
     ...(cache && { cache_control: { type: 'ephemeral', ...(cache.ttl && { ttl: cache.ttl }) } }),

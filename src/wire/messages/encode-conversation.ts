@@ -16,27 +16,20 @@ export interface Conversation {
 /** Stands where the API wants a user's turn and the call has none. */
 const PLACEHOLDER: Json = Object.freeze({ type: 'text', text: '(no message)' })
 
-const JSON_INSTRUCTION: Json = Object.freeze({
-  type: 'text',
-  text: 'Answer with one JSON object and nothing else, no code fence either.',
-})
-
 /**
  * Messages as the API takes them: what instructs the model before the first turn stands apart, turns alternate and
- * begin with the user's, no block is blank, and every tool call has its result at the start of the turn after it.
+ * begin with the user's, and no block is blank.
  */
 export function encodeConversation(call: Call, context: BlockContext): Conversation {
   const first = call.messages.findIndex(message => !isInstruction(message))
   const instructions = first === -1 ? call.messages : call.messages.slice(0, first)
   const system = instructions.flatMap(message => encodeInstruction(message, context))
-  if (call.output?.type === 'json') system.push(JSON_INSTRUCTION)
   const turns = first === -1 ? [] : joinTurns(call.messages.slice(first), context)
   if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', blocks: [PLACEHOLDER] })
-  const paired = turns.map((turn, i) => (turn.role === 'user' ? pairResults(turn, turns[i - 1], context) : turn))
-  trimEnd(paired)
+  trimEnd(turns)
   return {
     system: system.length === 0 ? undefined : encodeContent(system),
-    messages: paired.map(({ role, blocks }) => ({ role, content: encodeContent(blocks) })),
+    messages: turns.map(({ role, blocks }) => ({ role, content: encodeContent(blocks) })),
   }
 }
 
@@ -45,7 +38,6 @@ function isInstruction({ role }: Message): boolean {
 }
 
 function encodeInstruction(message: Message, context: BlockContext): Json[] {
-  if (message.name !== undefined) context.lacks('name')
   return message.parts.flatMap(part => {
     if (part.type !== 'text') context.lacks(`a ${part.type} in the system prompt`)
     return part.type === 'text' ? encodeBlock(part, context) : []
@@ -67,7 +59,6 @@ function joinTurns(messages: readonly Message[], context: BlockContext): Turn[] 
 }
 
 function encodeTurn(message: Message, context: BlockContext): Json[] {
-  if (message.name !== undefined) context.lacks('name')
   return message.parts.flatMap(part => encodeBlock(part, context))
 }
 
@@ -78,60 +69,11 @@ function encodeLateInstruction(message: Message, context: BlockContext): Json[] 
   return blocks.map(block => ({ ...block, text: `<system>\n${block.text}\n</system>` }))
 }
 
-/**
- * Results stand first in the turn after their calls. A call without a result and a result without a call would each
- * make the API refuse the whole request: the one gets a result that says so, the other becomes text.
- */
-function pairResults(turn: Turn, before: Turn | undefined, context: BlockContext): Turn {
-  const called = (before?.blocks ?? []).filter(block => block.type === 'tool_use').map(block => block.id)
-  const answered = new Set<unknown>()
-  const results: Json[] = []
-  const others: Json[] = []
-  for (const block of turn.blocks) {
-    const id = block.tool_use_id
-    if (block.type !== 'tool_result') others.push(block)
-    else if (called.includes(id) && !answered.has(id)) {
-      answered.add(id)
-      results.push(block)
-    } else {
-      context.lacks('a tool result without its call')
-      others.push(...textOfResult(block))
-    }
-  }
-  for (const id of called) {
-    if (answered.has(id)) continue
-    context.lacks('a tool call without its result')
-    results.push({ type: 'tool_result', tool_use_id: id, content: 'The tool was not run.', is_error: true })
-  }
-  return { role: 'user', blocks: [...results, ...others] }
-}
-
-function textOfResult({ tool_use_id: id, content }: Json): Json[] {
-  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : ((content ?? []) as Json[])
-  return [{ type: 'text', text: `Result of the tool call ${id}:` }, ...blocks]
-}
-
 /** The API refuses white space at the end of an answer that the model is to go on with. */
 function trimEnd(turns: readonly Turn[]): void {
   const last = turns.at(-1)
   const block = last?.role === 'assistant' ? last.blocks.at(-1) : undefined
   if (block?.type === 'text') last?.blocks.splice(-1, 1, { ...block, text: (block.text as string).trimEnd() })
-}
-
-/** Ids as the API takes them. Each id of the call has one of its own, and the same one wherever it stands. */
-export function toolIds(): (id: string) => string {
-  const given = new Map<string, string>()
-  const taken = new Set<string>()
-  return id => {
-    const known = given.get(id)
-    if (known !== undefined) return known
-    const stem = id.replaceAll(/[^A-Za-z0-9_-]/g, '_') || 'toolu'
-    let fresh = stem
-    for (let n = 2; taken.has(fresh); n++) fresh = `${stem}_${n}`
-    taken.add(fresh)
-    given.set(id, fresh)
-    return fresh
-  }
 }
 
 /**

@@ -3,7 +3,6 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Call, Message, Part } from '#core/call.ts'
 import type { Target } from '#core/work.ts'
-import { call as anyForeignCall } from '../../../test/support/arbitrary-call.ts'
 import { call as anyCall } from '../../../test/support/arbitrary-messages.ts'
 import { target } from '../../../test/support/target.ts'
 import { decodeRequest } from './decode-request.ts'
@@ -163,63 +162,6 @@ describe('the conversation of a request', () => {
     ])
   })
 
-  it('has all results of a turn first in one user message, in whatever order and messages they came', () => {
-    const messages = messagesOf([
-      user(say('Go')),
-      assistant(calling('a', '{"x":1}'), calling('b')),
-      { role: 'tool', parts: [resulting('b', say('2'))] },
-      user(say('Well?')),
-      { role: 'tool', parts: [{ ...resulting('a', say('1')), isError: true } as Part] },
-    ])
-    assert.deepEqual(messages, [
-      { role: 'user', content: 'Go' },
-      {
-        role: 'assistant',
-        content: [
-          { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } },
-          { type: 'tool_use', id: 'b', name: 'f', input: {} },
-        ],
-      },
-      {
-        role: 'user',
-        content: [
-          { type: 'tool_result', tool_use_id: 'b', content: '2' },
-          { type: 'tool_result', tool_use_id: 'a', content: '1', is_error: true },
-          { type: 'text', text: 'Well?' },
-        ],
-      },
-    ])
-  })
-
-  it('gives a call without a result one that says so, and makes text of a result without a call', () => {
-    const { body, warnings } = encode({
-      messages: [user(say('Go')), assistant(calling('a')), { role: 'tool', parts: [resulting('z', say('9'))] }],
-      tools: TOOLS,
-    })
-    assert.deepEqual((body.messages as { content: unknown }[])[2]?.content, [
-      { type: 'tool_result', tool_use_id: 'a', content: 'The tool was not run.', is_error: true },
-      { type: 'text', text: 'Result of the tool call z:' },
-      { type: 'text', text: '9' },
-    ])
-    assert.equal(warnings.length, 2)
-  })
-
-  it('calls tools by ids that the API takes, each by its own', () => {
-    const ids = ['call.1', 'call/1', 'call_1', '']
-    const messages = messagesOf([
-      user(say('Go')),
-      assistant(...ids.map(id => calling(id))),
-      { role: 'tool', parts: ids.map(id => resulting(id, say(`of ${id}`))) },
-    ]) as { content: { id?: string; tool_use_id?: string; content?: string }[] }[]
-    const called = messages[1]?.content.map(block => block.id) ?? []
-    assert.deepEqual(
-      messages[2]?.content.map(block => block.tool_use_id),
-      called,
-    )
-    assert.equal(new Set(called).size, ids.length)
-    for (const id of called) assert.match(id ?? '', /^[a-zA-Z0-9_-]+$/)
-  })
-
   it('has an object for arguments, whatever the model wrote', () => {
     const inputs: [string, unknown][] = [
       ['', {}],
@@ -270,43 +212,6 @@ describe('the conversation of a request', () => {
         },
       ])
     }
-  })
-})
-
-describe('the conversation of a request that another format made', () => {
-  interface Block {
-    readonly type: string
-    readonly text?: string
-    readonly id?: string
-    readonly tool_use_id?: string
-  }
-  const blocksOf = (content: string | Block[]) =>
-    typeof content === 'string' ? [{ type: 'text', text: content } as Block] : content
-
-  it('is one that the API takes, and has every call of a tool', () => {
-    fc.assert(
-      fc.property(anyForeignCall, call => {
-        const { body } = encodeRequest(call, target())
-        const turns = (overTheWire(body.messages) as { role: string; content: string | Block[] }[]).map(turn => ({
-          role: turn.role,
-          blocks: blocksOf(turn.content),
-        }))
-        assert.equal(turns[0]?.role, 'user')
-        for (const [i, { role, blocks }] of turns.entries()) {
-          assert.notEqual(role, turns[i - 1]?.role, 'roles alternate')
-          assert.ok(blocks.length > 0, 'no turn is empty')
-          for (const block of blocks) assert.ok(block.type !== 'text' || block.text?.trim(), 'no text is blank')
-          const called = (turns[i - 1]?.blocks ?? []).flatMap(block => (block.type === 'tool_use' ? [block.id] : []))
-          const answered = blocks.flatMap(block => (block.type === 'tool_result' ? [block.tool_use_id] : []))
-          assert.deepEqual(new Set(answered), new Set(called), 'every call has its result')
-          assert.ok(blocks.slice(0, answered.length).every(block => block.type === 'tool_result' || role !== 'user'))
-        }
-        const calls = call.messages.flatMap(({ parts }) => parts.filter(part => part.type === 'tool-call'))
-        const uses = turns.flatMap(({ blocks }) => blocks.filter(block => block.type === 'tool_use'))
-        assert.equal(uses.length, calls.length)
-      }),
-      { numRuns: 300 },
-    )
   })
 })
 
@@ -408,11 +313,5 @@ describe('reasoning of a request', () => {
     assert.deepEqual([allowed.temperature, allowed.top_p], [1, 0.99])
     const refused = encode({ temperature: 1 }, { quirks: { sampling: false } })
     assert.deepEqual([refused.body.temperature, refused.warnings.length], [undefined, 1])
-  })
-
-  it('says in words that JSON is wanted where there is no schema', () => {
-    const { body, warnings } = encode({ output: { type: 'json' } })
-    assert.match(String(body.system), /JSON object/)
-    assert.equal(warnings.length, 1)
   })
 })

@@ -2,24 +2,22 @@ import type { Call, OutputFormat, Tool, ToolChoice } from '#core/call.ts'
 import type { Target } from '#core/work.ts'
 import type { EncodedRequest } from '../format.ts'
 import { isObject } from '../json/parse.ts'
+import { gatherLosses, lacking, type Warn, warnOfLosses } from '../losses.ts'
 import { FORMAT } from './decode-block.ts'
 import { type BlockContext, encodeExtras } from './encode-block.ts'
-import { encodeConversation, toolIds } from './encode-conversation.ts'
+import { encodeConversation } from './encode-conversation.ts'
 import { encodeReasoning } from './encode-reasoning.ts'
-import { encodeSchema } from './output-schema.ts'
+import { encodeSchema, hasOpenObjects } from './output-schema.ts'
 
 type Json = Record<string, unknown>
 
 /** neutral → upstream (see `WireFormat`). */
 export function encodeRequest(call: Call, target: Target): EncodedRequest {
-  const warnings = new Set<string>()
-  const context: BlockContext = {
-    lacks: thing => warnings.add(`${thing} has no equivalent in messages`),
-    toolId: toolIds(),
-  }
-  const { lacks } = context
-  for (const thing of foreignThings(call)) lacks(thing)
+  const { warn: lacks, warnings } = gatherLosses(FORMAT)
+  const context: BlockContext = { lacks }
+  warnOfLosses(call, FORMAT, LACKING, lacks)
   const reasoning = encodeReasoning(call, target, lacks)
+  if (call.reasoning?.isShown && !reasoning.isThinking) lacks('showing reasoning')
   const tools = encodeTools(call, lacks)
   const own = call.extensions[FORMAT] ?? {}
   const body = withoutUndefined({
@@ -37,41 +35,37 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     service_tier: encodeServiceTier(call.serviceTier, lacks),
     stream: call.isStream || undefined,
   })
-  return { body, warnings: [...warnings] }
+  return { body, warnings: warnings() }
 }
 
 function withoutUndefined(fields: Json): Json {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-type Lacks = BlockContext['lacks']
-
-/** What is in the call and never in this format, by the name that the client most likely knows it under. */
-function foreignThings(call: Call): string[] {
-  const asked: Readonly<Record<string, boolean>> = {
-    presence_penalty: call.presencePenalty !== undefined,
-    frequency_penalty: call.frequencyPenalty !== undefined,
-    seed: call.seed !== undefined,
-    n: (call.choices ?? 1) > 1,
-    logprobs: call.topLogprobs !== undefined,
-    verbosity: call.verbosity !== undefined,
-    modalities: call.modalities?.some(kind => kind !== 'text') ?? false,
-    audio: call.audioOutput !== undefined,
-    prompt_cache_key: call.cacheKey !== undefined,
-    metadata: call.metadata !== undefined,
-  }
-  const fields = Object.entries(call.extensions).filter(([format]) => format !== FORMAT)
-  return [
-    ...Object.keys(asked).filter(thing => asked[thing]),
-    ...fields.flatMap(([, ofFormat]) => Object.keys(ofFormat)),
-  ]
-}
+const LACKING = lacking(
+  'call.presencePenalty',
+  'call.frequencyPenalty',
+  'call.seed',
+  'call.choices',
+  'call.topLogprobs',
+  'call.verbosity',
+  'call.modalities',
+  'call.audioOutput',
+  'call.translation',
+  'call.cacheKey',
+  'call.metadata',
+  'output.description',
+  'message.name',
+  'image.detail',
+  'text.signature',
+  'tool-call.signature',
+)
 
 /** Sampling as it is allowed: up to 1, not at all by some models, and hardly beside thinking. */
 function encodeSampling(
   { temperature, topP, topK }: Call,
   { quirks }: Target,
-  { isThinking, lacks }: { isThinking: boolean; lacks: Lacks },
+  { isThinking, lacks }: { isThinking: boolean; lacks: Warn },
 ): Json {
   const isRefused = quirks.sampling === false
   const reason = isRefused ? 'for this model' : 'beside reasoning'
@@ -90,7 +84,7 @@ function encodeSampling(
 }
 
 /** The API refuses blank sequences. */
-function encodeStop(stop: Call['stop'], lacks: Lacks): readonly string[] | undefined {
+function encodeStop(stop: Call['stop'], lacks: Warn): readonly string[] | undefined {
   const sequences = stop?.filter(sequence => sequence.trim() !== '')
   if (sequences?.length !== stop?.length) lacks('a blank stop sequence')
   return sequences
@@ -106,13 +100,13 @@ const SERVICE_TIERS: ReadonlyMap<string, string> = new Map([
   ['default', 'standard_only'],
 ])
 
-function encodeServiceTier(tier: string | undefined, lacks: Lacks): string | undefined {
+function encodeServiceTier(tier: string | undefined, lacks: Warn): string | undefined {
   const encoded = SERVICE_TIERS.get(tier ?? '')
   if (tier !== undefined && encoded === undefined) lacks('service_tier')
   return encoded
 }
 
-function encodeTools(call: Call, lacks: Lacks): Json[] | undefined {
+function encodeTools(call: Call, lacks: Warn): Json[] | undefined {
   if (!call.tools) return toolsOfHistory(call)
   const { toolChoice } = call
   const chosen = toolChoice?.mode === 'subset' ? new Set(toolChoice.names) : undefined
@@ -123,17 +117,17 @@ function encodeTools(call: Call, lacks: Lacks): Json[] | undefined {
 }
 
 function toolName(tool: Tool): string {
-  return tool.kind === 'function' ? tool.name : String((tool.value as Json).name)
+  return tool.kind === 'opaque' ? String((tool.value as Json).name) : tool.name
 }
 
-function encodeTool(tool: Tool, lacks: Lacks): Json[] {
+function encodeTool(tool: Tool, lacks: Warn): Json[] {
   if (tool.kind === 'function') {
     const { name, description, parameters, strict } = tool
     const fields = { name, description, input_schema: encodeParameters(parameters), strict }
-    return [{ ...withoutUndefined(fields), ...encodeExtras(tool, { lacks }) }]
+    return [{ ...withoutUndefined(fields), ...encodeExtras(tool) }]
   }
-  if (tool.format === FORMAT) return [tool.value as Json]
-  lacks(`a tool of ${tool.format}`)
+  if (tool.kind === 'opaque' && tool.format === FORMAT) return [tool.value as Json]
+  lacks(tool.kind === 'opaque' ? `a tool of ${tool.format}` : 'a custom tool')
   return []
 }
 
@@ -169,16 +163,16 @@ function encodeMode(choice: ToolChoice | undefined): Json {
   return { type: isRequired ? 'any' : 'auto' }
 }
 
-function encodeOutputConfig(call: Call, effort: string | undefined, lacks: Lacks): Json | undefined {
+function encodeOutputConfig(call: Call, effort: string | undefined, lacks: Warn): Json | undefined {
   const own = call.extensions[FORMAT]?.output_config as Json | undefined
   const config = withoutUndefined({ effort, format: encodeOutputFormat(call.output, lacks), ...own })
   return Object.keys(config).length === 0 ? undefined : config
 }
 
 /** A schema's name is a label that no model needs, and this format's schemas are always strict. */
-function encodeOutputFormat(output: OutputFormat | undefined, lacks: Lacks): Json | undefined {
+function encodeOutputFormat(output: OutputFormat | undefined, lacks: Warn): Json | undefined {
   if (output?.type === 'json') lacks('a JSON answer without a schema')
   if (output?.type !== 'json-schema') return undefined
-  if (output.description !== undefined) lacks("a schema's description")
+  if (hasOpenObjects(output.schema)) lacks('additionalProperties of an output schema')
   return { type: 'json_schema', schema: encodeSchema(output.schema) }
 }

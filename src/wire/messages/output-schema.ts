@@ -2,7 +2,7 @@ import { isObject } from '../json/parse.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Limits that the API refuses in the schema of an answer (Anthropic API reference, structured outputs). */
+/** What the API refuses in the schema of an answer (Anthropic API reference, structured outputs). */
 const LIMITS: ReadonlySet<string> = new Set([
   'minimum',
   'maximum',
@@ -17,6 +17,29 @@ const LIMITS: ReadonlySet<string> = new Set([
   'uniqueItems',
   'minProperties',
   'maxProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'patternProperties',
+  'dependentRequired',
+  'dependentSchemas',
+])
+
+/** Formats of texts that the API takes. */
+const FORMATS: ReadonlySet<unknown> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
 ])
 
 type Rewrite = (value: unknown) => unknown
@@ -38,6 +61,9 @@ const INNER: ReadonlyMap<string, Rewrite> = new Map([
   ['oneOf', eachItem],
 ])
 
+/** Keys under which there is one schema or a list of them. */
+const SCHEMAS = ['items', 'anyOf', 'allOf', 'oneOf']
+
 /**
  * A schema as the API takes it for an answer: objects are closed, alternatives are `anyOf`, and limits that it would
  * refuse are told to the model in the description instead.
@@ -50,11 +76,27 @@ export function encodeSchema(schema: unknown): unknown {
     if (isLimit(key, value)) limits.push(`${key}: ${JSON.stringify(value)}`)
     else encoded[key === 'oneOf' && !('anyOf' in schema) ? 'anyOf' : key] = INNER.get(key)?.(value) ?? value
   }
-  if (schema.type === 'object') encoded.additionalProperties = false
+  if (isObjectSchema(schema)) encoded.additionalProperties = false
   return limits.length === 0 ? encoded : { ...encoded, description: describe(schema, limits) }
 }
 
+function isObjectSchema({ type, properties }: Json): boolean {
+  if (type === undefined) return isObject(properties)
+  return type === 'object' || (Array.isArray(type) && type.includes('object'))
+}
+
+/** Whether an object of the schema may have members that it does not name: the API closes every object. */
+export function hasOpenObjects(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(hasOpenObjects)
+  if (!isObject(schema)) return false
+  const { additionalProperties: others = false, properties, $defs, definitions, ...rest } = schema
+  if (others !== false) return true
+  const named = [properties, $defs, definitions].flatMap(each => (isObject(each) ? Object.values(each) : []))
+  return named.some(hasOpenObjects) || SCHEMAS.some(key => hasOpenObjects(rest[key]))
+}
+
 function isLimit(key: string, value: unknown): boolean {
+  if (key === 'format') return !FORMATS.has(value)
   // Of the limits only "at least one" is taken.
   return LIMITS.has(key) && !(key === 'minItems' && (value === 0 || value === 1))
 }

@@ -1,6 +1,7 @@
 import type { Call, Message, OutputFormat, Part, Role, Tool, ToolChoice } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import { type Validator, validator } from '#core/validate.ts'
+import { decodeGrammar } from '../grammar.ts'
 import { objectField, textField } from '../json/fields.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeContent, decodeItem, extended, extraFields, FORMAT, type Json, ownFields } from './decode-item.ts'
@@ -169,7 +170,11 @@ function decodeOutput(item: ResponsesItem, path: string, customCalls: ReadonlySe
 
 const TOOL_FIELDS = new Set(['type', 'name', 'description', 'parameters', 'strict'])
 
+const CUSTOM_TOOL_FIELDS = new Set(['type', 'name', 'description', 'format'])
+
 function decodeTool(tool: ResponsesTool, index: number): Tool {
+  const custom = tool.type === 'custom' ? decodeCustomTool(tool, index) : undefined
+  if (custom) return custom
   if (tool.type !== 'function') return { kind: 'opaque', format: FORMAT, value: tool }
   const { description, parameters, strict } = tool
   return {
@@ -179,6 +184,20 @@ function decodeTool(tool: ResponsesTool, index: number): Tool {
     ...(parameters !== undefined && parameters !== null && { parameters }),
     ...(typeof strict === 'boolean' && { strict }),
     ...extraFields(tool, TOOL_FIELDS),
+  }
+}
+
+/** `undefined` for one whose text is to have a form that is unknown here. */
+function decodeCustomTool(tool: ResponsesTool, index: number): Tool | undefined {
+  const { description, format } = tool
+  const grammar = format?.type === 'grammar' ? decodeGrammar(format) : undefined
+  if (format && format.type !== 'text' && !grammar) return undefined
+  return {
+    kind: 'custom',
+    name: textField(tool, 'name', `tools[${index}]`),
+    ...(description && { description }),
+    ...(grammar && { grammar }),
+    ...extraFields(tool, CUSTOM_TOOL_FIELDS),
   }
 }
 

@@ -3,6 +3,7 @@ import type { Target } from '#core/work.ts'
 import { encodeUrl } from '../data-url.ts'
 import type { EncodedRequest } from '../format.ts'
 import { isObject } from '../json/parse.ts'
+import { aPart, CACHE_FIELDS, gatherLosses, lacking, type Warn, warnOfLosses } from '../losses.ts'
 import { FORMAT, type Json, ownFields } from './decode-item.ts'
 import { INCLUDE_LOGPROBS } from './decode-request.ts'
 import { encodeCitation, encodeReasoning, encodeToolCall } from './encode-item.ts'
@@ -10,17 +11,15 @@ import { SEALED_REASONING, wantsSealedReasoning } from './sealed-reasoning.ts'
 
 /** What is known while the parts of a call are written. */
 interface Context {
-  readonly warn: (what: string) => void
+  readonly warn: Warn
   /** Ids of custom tools' calls: their results are items of another type. */
   readonly customCalls: ReadonlySet<string>
 }
 
 /** neutral → upstream (see `WireFormat`). */
 export function encodeRequest(call: Call, target: Target): EncodedRequest {
-  const warnings = new Set<string>()
-  const warn = (what: string) => warnings.add(`${what} has no equivalent in ${FORMAT}`)
-  for (const [field, isLost] of LOST_FIELDS) if (isLost(call)) warn(field)
-  warnOfForeignFields(call, warn)
+  const { warn, warnings } = gatherLosses(FORMAT)
+  warnOfLosses(call, FORMAT, LACKING, warn)
   const context: Context = { warn, customCalls: customCallIds(call) }
   const own = ownFields(call)
   const isForeign = call.extensions[FORMAT] === undefined
@@ -41,43 +40,43 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     temperature: call.temperature,
     top_p: call.topP,
     top_logprobs: call.topLogprobs,
-    reasoning: mergedObject(own.reasoning, { effort: call.reasoning?.effort }),
+    reasoning: mergedObject(own.reasoning, encodeReasoningControl(call.reasoning)),
     prompt_cache_key: call.cacheKey,
     safety_identifier: call.endUser,
     metadata: call.metadata,
     service_tier: call.serviceTier,
     stream: call.isStream || undefined,
   })
-  return { body, warnings: [...warnings] }
+  return { body, warnings: warnings() }
 }
 
-type Warn = Context['warn']
-
-/** Neutral fields that this format cannot say, under the names that clients know. */
-const LOST_FIELDS: readonly (readonly [string, (call: Call) => boolean])[] = [
-  ['top_k', call => call.topK !== undefined],
-  ['presence_penalty', call => call.presencePenalty !== undefined],
-  ['frequency_penalty', call => call.frequencyPenalty !== undefined],
-  ['seed', call => call.seed !== undefined],
-  ['stop', call => call.stop !== undefined && call.stop.length > 0],
-  ['n', call => call.choices !== undefined && call.choices > 1],
-  ['modalities', call => call.modalities?.some(each => each !== 'text') === true],
-  ['audio', call => call.audioOutput !== undefined],
-  ['a reasoning budget', call => call.reasoning?.budgetTokens !== undefined],
-]
+const LACKING = lacking(
+  'call.topK',
+  'call.presencePenalty',
+  'call.frequencyPenalty',
+  'call.seed',
+  'call.stop',
+  'call.choices',
+  'call.modalities',
+  'call.audioOutput',
+  'call.translation',
+  'thinking.budgetTokens',
+  'message.name',
+  'text.signature',
+  'reasoning.signature',
+  'tool-call.signature',
+  'tool-result.isError',
+  ...CACHE_FIELDS,
+)
 
 function allParts(call: Call): Part[] {
   const parts = call.messages.flatMap(message => message.parts)
   return [...parts, ...parts.flatMap(part => (part.type === 'tool-result' ? part.parts : []))]
 }
 
-function warnOfForeignFields(call: Call, warn: Warn): void {
-  for (const owner of [call, ...(call.tools ?? []), ...allParts(call)]) {
-    for (const [format, fields] of Object.entries(('extensions' in owner && owner.extensions) || {})) {
-      if (format !== FORMAT) for (const field of Object.keys(fields)) warn(field)
-    }
-    if ('cache' in owner && owner.cache) warn('cache_control')
-  }
+/** Of its thoughts the format shows no more than a summary. */
+function encodeReasoningControl(reasoning: Call['reasoning']): Json {
+  return { effort: reasoning?.effort, ...(reasoning?.isShown && { summary: 'auto' }) }
 }
 
 function customCallIds(call: Call): Set<string> {
@@ -111,7 +110,6 @@ function withoutUndefined(fields: Json): Record<string, unknown> {
 
 /** One item for each run of content, and one for each part that is an item of its own, in their order. */
 function encodeMessage(message: Message, context: Context): Json[] {
-  if (message.name !== undefined) context.warn('name')
   const items: Json[] = []
   let run: Json[] = []
   let runFields = ''
@@ -151,10 +149,8 @@ function encodeContent(parts: readonly Json[]): unknown {
 function encodeItem(part: Part, role: Message['role'], context: Context): Json | undefined {
   switch (part.type) {
     case 'reasoning':
-      if (part.signature !== undefined) context.warn('the signature of a thought')
       return { ...encodeReasoning(part), ...(part.encrypted !== undefined && { encrypted_content: part.encrypted }) }
     case 'tool-call':
-      if (part.signature !== undefined) context.warn('the signature of a tool call')
       return encodeToolCall(part)
     case 'tool-result':
       return encodeToolResult(part, context)
@@ -166,8 +162,6 @@ function encodeItem(part: Part, role: Message['role'], context: Context): Json |
 }
 
 function encodeToolResult(part: ToolResultPart, { warn, customCalls }: Context): Json {
-  if (part.isError) warn('the error flag of a tool result')
-  if (part.name !== undefined) warn('the name of a tool result')
   const output = part.parts.flatMap(inner => encodeContentPart(inner, 'input_text', warn))
   const type = customCalls.has(part.callId) ? 'custom_tool_call_output' : 'function_call_output'
   return { type, ...ownFields(part), call_id: part.callId, output: encodeContent(output) }
@@ -197,7 +191,7 @@ function encodeContentPart(part: Part, textType: 'input_text' | 'output_text', w
     default:
       break
   }
-  warn(`${part.type === 'image' || part.type === 'audio' || part.type === 'opaque' ? 'an' : 'a'} ${part.type} part`)
+  warn(aPart(part))
   return []
 }
 
@@ -217,8 +211,13 @@ function encodeTool(tool: Tool, isForeign: boolean, warn: Warn): Json[] {
     // Schemas are made strict here unless told otherwise, in other formats only when asked.
     return [withoutUndefined({ ...ownFields(tool), type: 'function', ...fields })]
   }
+  if (tool.kind === 'custom') {
+    const { name, description, grammar } = tool
+    const format = grammar && { type: 'grammar', ...grammar }
+    return [withoutUndefined({ ...ownFields(tool), type: 'custom', name, description, format })]
+  }
   if (tool.format === FORMAT) return [tool.value as Json]
-  warn(`a ${tool.format} tool`)
+  warn(`a tool of ${tool.format}`)
   return []
 }
 
@@ -230,9 +229,7 @@ function encodeToolChoice(choice: ToolChoice, tools: readonly Tool[]): unknown {
 }
 
 function isCustom(name: string, tools: readonly Tool[]): boolean {
-  return tools.some(
-    tool => tool.kind === 'opaque' && isObject(tool.value) && tool.value.type === 'custom' && tool.value.name === name,
-  )
+  return tools.some(tool => tool.kind === 'custom' && tool.name === name)
 }
 
 function encodeOutputFormat(output: OutputFormat): Json {

@@ -23,11 +23,12 @@ const Item = Type.Object(
 
 const Tool = Type.Object(
   {
-    type: Type.String({ description: '`function`' }),
+    type: Type.String({ description: '`function`, or `custom` for a tool that takes free text' }),
     name: optional(Type.String()),
     description: optional(Type.String()),
     parameters: Type.Optional(Type.Unknown({ description: 'JSON schema of the arguments' })),
     strict: optional(Type.Boolean()),
+    format: optional(Type.Object({ type: Type.String() }, loose)),
   },
   loose,
 )
