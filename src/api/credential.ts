@@ -6,15 +6,26 @@ export function credentialOf(request: Inbound): string | undefined {
   return bearerToken(request) ?? header(request, 'x-api-key')
 }
 
-/** The same on native routes, which also take the key from the vendor's header and from the query. */
+/** The same where Google's SDKs ask too: they have headers of their own, and under `/v1beta` the query. */
 export function nativeCredentialOf(request: Inbound): string | undefined {
-  return (
-    credentialOf(request) ??
-    header(request, 'x-native-api-key') ??
-    header(request, 'x-goog-api-key') ??
-    request.query.get('key') ??
-    undefined
-  )
+  return credentialOf(request) ?? nativeHeader(request) ?? nativeQuery(request)
+}
+
+/** The caller speaks as Google's SDKs do: under the path or with the header that only they know. */
+export function isNativeCaller(request: Inbound): boolean {
+  return isNativePath(request) || nativeHeader(request) !== undefined
+}
+
+function nativeHeader(request: Inbound): string | undefined {
+  return header(request, 'x-native-api-key') ?? header(request, 'x-goog-api-key')
+}
+
+function nativeQuery(request: Inbound): string | undefined {
+  return (isNativePath(request) && request.query.get('key')) || undefined
+}
+
+function isNativePath({ path }: Inbound): boolean {
+  return path.startsWith('/v1beta/')
 }
 
 function header({ headers }: Inbound, name: string): string | undefined {

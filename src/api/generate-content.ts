@@ -4,6 +4,7 @@ import type { AnyRoute, Inbound } from '#http/inbound/route.ts'
 import { chatWork } from '#wire/chat.ts'
 import { generateContent as format } from '#wire/generate-content/index.ts'
 import { GenerateContentRequest, GenerateContentResponse } from '#wire/generate-content/schema.ts'
+import { tokenCountWork } from '#wire/token-count.ts'
 import { nativeCredentialOf } from './credential.ts'
 import { type ApiDeps, inferenceRoute } from './inference.ts'
 
@@ -17,7 +18,7 @@ export function generateContent(deps: ApiDeps): AnyRoute[] {
       encodeFault: format.encodeFault,
       docs: {
         tag: 'Chat',
-        summary: 'Generate content: {model}:generateContent or {model}:streamGenerateContent',
+        summary: 'Generate content, streamed or not, or count its tokens: {model}:{action}',
         body: GenerateContentRequest,
         response: GenerateContentResponse,
         isStreamable: true,
@@ -26,24 +27,28 @@ export function generateContent(deps: ApiDeps): AnyRoute[] {
   )
 }
 
+type Action = (request: Inbound, model: string) => Work
+
 /** What follows the model's id in the path. */
-const IS_STREAM: ReadonlyMap<string, boolean> = new Map([
-  ['generateContent', false],
-  ['streamGenerateContent', true],
+const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
+  ['generateContent', ({ body }, model) => chatWork(format, body, { given: { model, stream: false } })],
+  [
+    'streamGenerateContent',
+    ({ body, query }, model) => {
+      const streamedAs = query.get('alt') === 'sse' ? 'events' : 'json-array'
+      return chatWork(format, body, { given: { model, stream: true }, streamedAs })
+    },
+  ],
+  ['countTokens', ({ body }, model) => tokenCountWork(format, body, { given: { model } })],
 ])
 
-function work({ params, query, body }: Inbound): Work {
-  const { model, action } = splitTarget(params['*'] ?? '')
-  const stream = IS_STREAM.get(action)
-  if (stream === undefined) {
-    throw new Fault('not_found', `There is no action "${action.slice(0, 50)}" on models.`, {
-      hint: `Use ${[...IS_STREAM.keys()].join(' or ')}.`,
-    })
-  }
-  if (stream && query.get('alt') !== 'sse') {
-    throw new Fault('invalid_request', 'Streams are sent as server-sent events only: add `?alt=sse`.', { param: 'alt' })
-  }
-  return chatWork(format, body, { given: { model, stream } })
+function work(request: Inbound): Work {
+  const { model, action } = splitTarget(request.params['*'] ?? '')
+  const act = ACTIONS.get(action)
+  if (act) return act(request, model)
+  throw new Fault('not_found', `There is no action "${action.slice(0, 50)}" on models.`, {
+    hint: `Use ${[...ACTIONS.keys()].join(', ')}.`,
+  })
 }
 
 /** A model's id may hold slashes and colons: the action stands behind the last one. */

@@ -1,8 +1,9 @@
 import type { Work } from '#core/work.ts'
-import { type AnyRoute, defineRoute, type Inbound, type Route, type RouteDocs } from '#http/inbound/route.ts'
+import { type AnyRoute, defineRoute, type Inbound, type RouteDocs } from '#http/inbound/route.ts'
 import type { Relay } from '#relay/relay.ts'
 import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Principal } from '#tenants/principal.ts'
+import type { WireFormat } from '#wire/format.ts'
 import { credentialOf } from './credential.ts'
 
 export interface ApiDeps {
@@ -21,20 +22,21 @@ export interface InferenceEndpoint {
   readonly work: (request: Inbound) => Work
   /** Where the caller's key stands; `Authorization` or `x-api-key` unless given. */
   readonly credential?: (request: Inbound) => string | undefined
-  readonly encodeFault?: Route['encodeFault']
+  /** How the endpoint's family words a fault; the gateway's own error object unless given. */
+  readonly encodeFault?: WireFormat['encodeFault']
   readonly docs: Omit<RouteDocs, 'security' | 'errors'>
 }
 
 /** A route that runs one family's work through the relay for the caller of an API key. */
 export function inferenceRoute({ authenticator, relay }: ApiDeps, endpoint: InferenceEndpoint): AnyRoute {
-  const { credential = credentialOf } = endpoint
+  const { credential = credentialOf, encodeFault } = endpoint
   return defineRoute<Principal>({
     method: 'POST',
     path: endpoint.path,
     bodyBytesMax: BODY_BYTES_MAX,
     authorize: request => authenticator.inference(credential(request)),
     handle: (request, principal) => relay.run(toCall(request, principal, endpoint.work(request))),
-    ...(endpoint.encodeFault && { encodeFault: endpoint.encodeFault }),
+    ...(encodeFault && { encodeFault: (fault, { id }) => encodeFault(fault, id) }),
     docs: { ...endpoint.docs, security: 'api-key', errors: [400, 401, 402, 403, 413, 429, 502, 503, 504] },
   })
 }

@@ -1,8 +1,10 @@
+import { Type } from 'typebox'
 import { Fault } from '#core/fault.ts'
 import type { AnyRoute, Inbound } from '#http/inbound/route.ts'
 import { chatWork } from '#wire/chat.ts'
 import { messages as format } from '#wire/messages/index.ts'
 import { MessagesRequest, MessagesResponse } from '#wire/messages/schema.ts'
+import { tokenCountWork } from '#wire/token-count.ts'
 import { type ApiDeps, inferenceRoute } from './inference.ts'
 
 export function messages(deps: ApiDeps): AnyRoute {
@@ -16,6 +18,20 @@ export function messages(deps: ApiDeps): AnyRoute {
       body: MessagesRequest,
       response: MessagesResponse,
       isStreamable: true,
+    },
+  })
+}
+
+export function messageTokens(deps: ApiDeps): AnyRoute {
+  return inferenceRoute(deps, {
+    path: '/v1/messages/count_tokens',
+    work: request => tokenCountWork(format, request.body, { headers: upstreamHeaders(request) }),
+    encodeFault: format.encodeFault,
+    docs: {
+      tag: 'Chat',
+      summary: 'Count the tokens of a message',
+      body: Type.Omit(MessagesRequest, ['max_tokens', 'stream']),
+      response: Type.Object({ input_tokens: Type.Integer() }),
     },
   })
 }

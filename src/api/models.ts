@@ -3,12 +3,16 @@ import type { Catalog, DeliveryTier, Model } from '#catalog/catalog.ts'
 import { RATE_NAMES } from '#catalog/price.ts'
 import { unknownModel, visibleModels } from '#catalog/resolve.ts'
 import { RECOMMENDATIONS } from '#catalog/schema.ts'
-import { Fault } from '#core/fault.ts'
+import { errorBody, Fault } from '#core/fault.ts'
+import type { ModelCard } from '#core/model-card.ts'
 import { formatDecimal } from '#core/money.ts'
-import { type AnyRoute, defineRoute, type Inbound, sendJson } from '#http/inbound/route.ts'
+import { type AnyRoute, defineRoute, type Inbound, type Route, sendJson } from '#http/inbound/route.ts'
 import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Principal } from '#tenants/principal.ts'
-import { credentialOf } from './credential.ts'
+import type { ListingFormat } from '#wire/format.ts'
+import { generateContent } from '#wire/generate-content/index.ts'
+import { messages } from '#wire/messages/index.ts'
+import { isNativeCaller, nativeCredentialOf } from './credential.ts'
 
 export interface ModelsDeps {
   readonly authenticator: Authenticator
@@ -29,54 +33,100 @@ const ModelRecord = Type.Object(
   { additionalProperties: true },
 )
 
-export function models({ authenticator, catalog }: ModelsDeps): AnyRoute[] {
-  const common = {
+/** How one family of SDKs wants to hear of models. */
+interface Dialect {
+  one(model: Model): Record<string, unknown>
+  many(models: readonly Model[], query: URLSearchParams): Record<string, unknown>
+  readonly encodeFault?: Route['encodeFault']
+}
+
+const OWN: Dialect = Object.freeze({
+  one: toRecord,
+  many: (models: readonly Model[]) => ({ object: 'list', data: models.map(toRecord) }),
+})
+
+function foreign({ modelListing, encodeFault }: ListingFormat): Dialect {
+  return {
+    one: model => modelListing.encodeModel(toCard(model)),
+    many: (models, query) => modelListing.encodeModels(models.map(toCard), query),
+    encodeFault: (fault, { id }) => encodeFault(fault, id),
+  }
+}
+
+const ANTHROPIC = foreign(messages)
+const GOOGLE = foreign(generateContent)
+
+/** Three families ask at one address, and are told apart by headers that only their SDKs send. */
+function dialectOf(request: Inbound): Dialect {
+  if (isNativeCaller(request)) return GOOGLE
+  const { headers } = request
+  return 'anthropic-version' in headers || 'compat-version' in headers ? ANTHROPIC : OWN
+}
+
+export function models(deps: ModelsDeps): AnyRoute[] {
+  return [
+    listRoute(deps, '/v1/models'),
+    // Ids may contain slashes (`vendor/model`), so the rest of the path is the id.
+    recordRoute(deps, '/v1/models/*'),
+    listRoute(deps, '/v1beta/models'),
+    recordRoute(deps, '/v1beta/models/*'),
+  ]
+}
+
+function listRoute({ authenticator, catalog }: ModelsDeps, path: string): AnyRoute {
+  return defineRoute<Principal>({
+    ...common(authenticator),
+    path,
+    handle: (request, principal) => {
+      const { query, sink } = request
+      const wanted = recommendation(query.get('recommended_for'))
+      const visible = visibleModels(catalog(), principal.models)
+      const listed = visible.filter(model => wanted === undefined || model.recommendedFor.includes(wanted))
+      sendJson(sink, 200, dialectOf(request).many(listed, query))
+    },
+    docs: {
+      tag: 'Models',
+      summary: "List the models that this key may use, in the words of the caller's SDK",
+      security: 'api-key',
+      query: Type.Object({ recommended_for: Type.Optional(Type.Enum(RECOMMENDATIONS)) }),
+      response: Type.Object({ object: Type.Literal('list'), data: Type.Array(ModelRecord) }),
+      errors: [400, 401],
+    },
+  })
+}
+
+function recordRoute({ authenticator, catalog }: ModelsDeps, path: string): AnyRoute {
+  return defineRoute<Principal>({
+    ...common(authenticator),
+    path,
+    handle: (request, principal) => {
+      const id = request.params['*'] ?? ''
+      const model = catalog().models.get(id)
+      // A key that may not use a model is not told that it exists.
+      const isVisible = !principal.models || principal.models.includes(id)
+      if (!model || !isVisible) throw unknownModel(catalog(), id, principal.models)
+      sendJson(request.sink, 200, dialectOf(request).one(model))
+    },
+    docs: {
+      tag: 'Models',
+      summary: "One model, in the words of the caller's SDK",
+      security: 'api-key',
+      response: ModelRecord,
+      errors: [400, 401],
+    },
+  })
+}
+
+function common(
+  authenticator: Authenticator,
+): Pick<Route<Principal>, 'method' | 'bodyBytesMax' | 'authorize' | 'encodeFault'> {
+  return {
     method: 'GET',
     bodyBytesMax: 0,
-    authorize: (request: Inbound) => authenticator.inference(credentialOf(request)),
-  } as const
-  return [
-    defineRoute<Principal>({
-      ...common,
-      path: '/v1/models',
-      handle: ({ query, sink }, principal) => {
-        const wanted = recommendation(query.get('recommended_for'))
-        const visible = visibleModels(catalog(), principal.models)
-        const data = visible
-          .filter(model => wanted === undefined || model.recommendedFor.includes(wanted))
-          .map(toRecord)
-        sendJson(sink, 200, { object: 'list', data })
-      },
-      docs: {
-        tag: 'Models',
-        summary: 'List the models that this key may use',
-        security: 'api-key',
-        query: Type.Object({ recommended_for: Type.Optional(Type.Enum(RECOMMENDATIONS)) }),
-        response: Type.Object({ object: Type.Literal('list'), data: Type.Array(ModelRecord) }),
-        errors: [400, 401],
-      },
-    }),
-    defineRoute<Principal>({
-      ...common,
-      // Ids may contain slashes (`vendor/model`), so the rest of the path is the id.
-      path: '/v1/models/*',
-      handle: ({ params, sink }, principal) => {
-        const id = params['*'] ?? ''
-        const model = catalog().models.get(id)
-        // A key that may not use a model is not told that it exists.
-        const isVisible = !principal.models || principal.models.includes(id)
-        if (!model || !isVisible) throw unknownModel(catalog(), id, principal.models)
-        sendJson(sink, 200, toRecord(model))
-      },
-      docs: {
-        tag: 'Models',
-        summary: 'One model',
-        security: 'api-key',
-        response: ModelRecord,
-        errors: [400, 401],
-      },
-    }),
-  ]
+    authorize: request => authenticator.inference(nativeCredentialOf(request)),
+    encodeFault: (fault, request) =>
+      dialectOf(request).encodeFault?.(fault, request) ?? { status: fault.status, body: errorBody(fault) },
+  }
 }
 
 function recommendation(value: string | null): string | undefined {
@@ -107,6 +157,18 @@ function toRecord(model: Model): Record<string, unknown> {
     max_output_tokens: model.limits.maxOutputTokens ?? null,
     delivery: [...new Set(model.offers.map(offer => offer.channel.tier))],
     pricing: toPricing(model),
+  }
+}
+
+function toCard({ id, name, description, createdAt, scene, limits }: Model): ModelCard {
+  return {
+    id,
+    name: name ?? id,
+    description,
+    createdAt,
+    isChat: scene === 'chat',
+    contextLength: limits.contextLength,
+    maxOutputTokens: limits.maxOutputTokens,
   }
 }
 

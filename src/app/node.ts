@@ -104,6 +104,7 @@ export class ServingNode {
     this.#outbound = new OutboundClient()
     this.#relay = new Relay({
       catalog: () => settings.current.catalog,
+      keepAliveMs: settings.current.keepAliveMs,
       showsRouting: () => settings.current.showsRouting,
       endpoints: new Endpoints(PROVIDERS),
       outbound: this.#outbound,

@@ -17,13 +17,17 @@ export interface Work {
   /** The public model id that the client asked for. */
   readonly model: string
   readonly isStream: boolean
+  /** Costs nothing and is not recorded. */
+  readonly isFree?: true
   /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
   estimate(limits: ModelLimits): Usage
   /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */
   encode(target: Target): Exchange
+  /** What serves when no upstream has an endpoint for it or one that works, where the gateway knows an answer itself. */
+  answerWithoutUpstream?(limits: ModelLimits): Answer
 }
 
-export type Operation = 'chat' | 'embeddings'
+export type Operation = 'chat' | 'embeddings' | 'token-count'
 
 export interface ModelLimits {
   readonly contextLength: number | undefined
@@ -96,6 +100,8 @@ export interface Exchange {
 
 export interface Answer {
   readonly body: Uint8Array
+  /** What of the upstream's answer the client could not be told, a sentence each. */
+  readonly warnings?: readonly string[]
   readonly observed: Observed
 }
 
@@ -107,6 +113,8 @@ export interface Observed {
   readonly outputBytes: number
   /** The provider said why it stopped: the answer is whole. */
   readonly isFinished: boolean
+  /** What the provider calls the answer, where the client knows it under another id: for questions to the provider. */
+  readonly upstreamId?: string
 }
 
 /**
@@ -115,6 +123,10 @@ export interface Observed {
  * before the client may believe that it has everything.
  */
 export interface StreamCodec {
+  /** What the client is told that it gets. */
+  readonly contentType: string
+  /** Shows a client that waits that the answer is still under way, and means nothing else. */
+  readonly keepAlive: Uint8Array
   /** Client bytes that `chunk` completes; `undefined` when none are ready. Check `fault` after each call. */
   push(chunk: Buffer): Uint8Array | undefined
   /** Set once the upstream sent an error or nonsense; nothing more is read then. */

@@ -21,6 +21,8 @@ export interface RelayDeps {
   readonly endpoints: Endpoints
   readonly outbound: OutboundClient
   readonly meter: Meter
+  /** A stream that is silent for this long is shown to be alive. */
+  readonly keepAliveMs: number
   /** Whether answers carry `_routing`. */
   readonly showsRouting: () => boolean
 }
@@ -31,9 +33,12 @@ const RETRY_AFTER_SECONDS_DEFAULT = 5
 export class Relay {
   readonly #deps: RelayDeps
   readonly #attempts = new Roster<WholeAttempt | StreamAttempt>()
+  readonly #silenceBreaker: NodeJS.Timeout
 
   constructor(deps: RelayDeps) {
     this.#deps = deps
+    // Silence is noticed at the second look, so two looks take as long as a client may be kept waiting.
+    this.#silenceBreaker = setInterval(() => this.#breakSilences(), deps.keepAliveMs / 2).unref()
   }
 
   /**
@@ -61,6 +66,10 @@ export class Relay {
       failure = await (work.isStream ? this.#stream(input, model) : this.#whole(input, model))
       if (failure?.kind !== 'safe') break
     }
+    const fallback = failure?.kind === 'final' ? undefined : work.answerWithoutUpstream?.(model.limits)
+    if (fallback && (failure || plan.length === 0)) {
+      return call.sink.send(200, answerHeaders(JSON_HEADERS, fallback), fallback.body)
+    }
     if (failure) throw exhausted(failure, plan.length)
     if (plan.length === 0) {
       throw new Fault('invalid_request', `The model "${model.id}" is not served at this endpoint.`, { param: 'model' })
@@ -71,6 +80,13 @@ export class Relay {
   stopAll(): void {
     const fault = new Fault('service_unavailable', 'The gateway is shutting down.', { retryAfterSeconds: 1 })
     for (const attempt of this.#attempts.list()) attempt.stop(fault)
+    clearInterval(this.#silenceBreaker)
+  }
+
+  #breakSilences(): void {
+    for (const attempt of this.#attempts.list()) {
+      if (attempt instanceof StreamAttempt) attempt.breakSilence()
+    }
   }
 
   #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): AttemptInput {
@@ -130,8 +146,8 @@ export class Relay {
     if (outcome.kind === 'failed') return outcome.failure
     if (outcome.kind === 'gone') return undefined
     const { answer } = outcome
-    await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
-    call.sink.send(200, answerHeaders(JSON_HEADERS, input.exchange), answer.body)
+    if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
+    call.sink.send(200, answerHeaders(JSON_HEADERS, input.exchange, answer), answer.body)
     noteOverhead(call, outcome.timing)
     return undefined
   }

@@ -37,6 +37,7 @@ export async function settle(
     cached_tokens: usage.cacheReadTokens,
     cost_usd: formatUsd(charge.cost),
     ...(isEstimated && { is_estimated: true }),
+    ...(observed.upstreamId && { upstream_id: observed.upstreamId }),
   })
   return charge
 }

@@ -24,14 +24,13 @@ export type StreamOutcome =
 type Phase = 'waiting' | 'error-body' | 'streaming' | 'over'
 
 const STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
   // Asks nginx and its kin not to gather events into larger pieces.
   'x-accel-buffering': 'no',
 }
 
 /**
- * Asks one upstream for a stream and passes it on as it comes. The first output opens the client's stream: that is the
+ * Asks one upstream for a stream and passes it on as it comes. The first bytes open the client's stream: that is the
  * commit point, before which a failure is no more than a failed attempt. A client that reads slowly slows the upstream
  * down; one that goes away ends it.
  */
@@ -44,6 +43,12 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
   readonly #outgoing: Outgoing
   readonly #errorBody = new ErrorBody()
   #phase: Phase = 'waiting'
+  /** The client's stream is open: what fails now fails in it. */
+  #isCommitted = false
+  /** The client does not keep up. */
+  #isPaused = false
+  /** Nothing has been sent since the last look. */
+  #isSilent = false
   #status = 0
   #headers: ResponseHeaders = {}
 
@@ -62,6 +67,15 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
   /** Gives up: the gateway is shutting down. */
   stop(fault: Fault): void {
     this.#breakOff({ kind: 'final', fault })
+  }
+
+  /**
+   * Called at a steady pace: shows the client, and every proxy on the way to it, that a silent answer is still under
+   * way. Only once the upstream has begun to answer: before, another one may still be tried.
+   */
+  breakSilence(): void {
+    if (this.#isSilent && this.#phase === 'streaming' && !this.#isPaused) this.#send(this.#codec.keepAlive)
+    this.#isSilent = true
   }
 
   started(status: number, headers: ResponseHeaders): void {
@@ -96,31 +110,41 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
   }
 
   drained(): void {
+    this.#isPaused = false
     this.#outgoing.resume()
   }
 
   gone(): void {
-    if (this.#isCommitted) this.#finish({ kind: 'client-gone', codec: this.#codec, timing: this.#timing })
+    if (this.#hasOutput) this.#finish({ kind: 'client-gone', codec: this.#codec, timing: this.#timing })
     else this.#finish({ kind: 'gone', timing: this.#timing })
   }
 
-  get #isCommitted(): boolean {
+  get #hasOutput(): boolean {
     return this.#timing.firstOutputAtMs > 0
   }
 
   #pass(output: Uint8Array): void {
-    const { sink, facts } = this.#input.call
-    if (!this.#isCommitted) {
-      this.#timing.firstOutputAtMs = performance.now()
-      sink.open(200, answerHeaders(STREAM_HEADERS, this.#input.exchange))
-      facts.is_stream = true
-    }
-    if (!sink.write(output)) this.#outgoing.pause()
+    if (!this.#hasOutput) this.#timing.firstOutputAtMs = performance.now()
+    this.#send(output)
   }
 
-  /** The upstream has said everything, which before the commit point is nothing. */
+  #send(bytes: Uint8Array): void {
+    const { sink, facts } = this.#input.call
+    if (!this.#isCommitted) {
+      this.#isCommitted = true
+      const headers = { 'content-type': this.#codec.contentType, ...STREAM_HEADERS }
+      sink.open(200, answerHeaders(headers, this.#input.exchange))
+      facts.is_stream = true
+    }
+    this.#isSilent = false
+    if (sink.write(bytes)) return
+    this.#isPaused = true
+    this.#outgoing.pause()
+  }
+
+  /** The upstream has said everything, which may be nothing. */
   #complete(): void {
-    if (this.#isCommitted) this.#finish({ kind: 'completed', codec: this.#codec, timing: this.#timing })
+    if (this.#hasOutput) this.#finish({ kind: 'completed', codec: this.#codec, timing: this.#timing })
     else this.#breakOff({ kind: 'uncertain', fault: endedEarly() })
   }
 

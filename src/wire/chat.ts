@@ -2,12 +2,15 @@ import type { Exchange, Target, Work } from '#core/work.ts'
 import type { RequestFacts, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
+import { JsonArrayStream } from './json-array-stream.ts'
 import { translate } from './translate.ts'
 
 /** A client's request beyond its body. */
 export interface ChatRequestContext {
   /** What stands in the URL, for formats that put the model there; read like members of the body. */
   readonly given?: Readonly<Record<string, unknown>>
+  /** What a stream is sent as. */
+  readonly streamedAs?: 'events' | 'json-array'
   /** Headers for an upstream of the same format: versions and trials of its API. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -18,10 +21,19 @@ export interface ChatRequestContext {
  * @param format what the client speaks
  * @throws Fault `invalid_request` naming the field
  */
-export function chatWork(format: WireFormat, bytes: Buffer, { given, headers = {} }: ChatRequestContext = {}): Work {
+export function chatWork(
+  format: WireFormat,
+  bytes: Buffer,
+  { given, headers = {}, streamedAs = 'events' }: ChatRequestContext = {},
+): Work {
   const parsed = parseJsonObject(bytes)
   const body = given ? { ...parsed, ...given } : parsed
   const facts = format.passThrough.readRequest(body)
+  const encode = (target: Target): Exchange => {
+    if (target.format === format.name) return { ...passThrough(format, bytes, facts, target), headers }
+    const call = format.decodeRequest(body)
+    return translate(format, upstreamFormat(target), { call, body, estimate: facts.estimate }, target)
+  }
   return {
     scene: 'chat',
     operation: 'chat',
@@ -30,14 +42,15 @@ export function chatWork(format: WireFormat, bytes: Buffer, { given, headers = {
     isStream: facts.isStream,
     estimate: facts.estimate,
     encode: target => {
-      if (target.format === format.name) return { ...passThrough(format, bytes, facts, target), headers }
-      const call = format.decodeRequest(body)
-      return translate(format, upstreamFormat(target), { call, body, estimate: facts.estimate }, target)
+      const exchange = encode(target)
+      return streamedAs === 'json-array'
+        ? { ...exchange, openStream: () => new JsonArrayStream(exchange.openStream()) }
+        : exchange
     },
   }
 }
 
-function upstreamFormat({ format }: Target): WireFormat {
+export function upstreamFormat({ format }: Target): WireFormat {
   const known = CHAT_FORMATS.get(format)
   if (!known) throw new Error(`an endpoint speaks "${format}", which is no chat format`)
   return known

@@ -1,6 +1,7 @@
 import type { Call } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Fault } from '#core/fault.ts'
+import type { ModelCard } from '#core/model-card.ts'
 import type { Result } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
@@ -31,10 +32,14 @@ export interface WireFormat {
   encodeStream(context: AnswerContext): StreamEncoder
   /** upstream error → neutral */
   decodeFault(status: number, body: unknown): Fault
-  /** neutral → client error */
-  encodeFault(fault: Fault): { status: number; body: unknown }
+  /** neutral → client error. @param requestId for formats whose errors name the request */
+  encodeFault(fault: Fault, requestId?: string): { status: number; body: unknown }
 
   readonly passThrough: PassThrough
+  /** For formats whose clients can ask how many tokens a request has. */
+  readonly tokenCounting?: TokenCounting
+  /** For formats that have their own way to list models; the gateway's own list is OpenAI's. */
+  readonly modelListing?: ModelListing
 }
 
 export interface EncodedRequest {
@@ -60,8 +65,34 @@ export interface StreamDecoder {
 }
 
 export interface StreamEncoder {
+  /** An event of the format that means nothing, where clients expect one; a comment otherwise. */
+  readonly keepAlive?: Frame
   push(event: CallEvent): Frame[]
 }
+
+/** A chat format whose clients can ask for the size of a request. */
+export type CountingFormat = WireFormat & { readonly tokenCounting: TokenCounting }
+
+/** The question how many tokens a chat request of the format has, and its answer. */
+export interface TokenCounting {
+  /** client → the chat request that it asks about, fit for `decodeRequest`. */
+  readRequest(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
+  /** A chat request of the format → the question about it. */
+  encodeRequest(request: Readonly<Record<string, unknown>>, target: Target): Readonly<Record<string, unknown>>
+  /** @throws Fault `upstream_error` when it is no count */
+  decodeAnswer(body: unknown): number
+  encodeAnswer(tokens: number): Readonly<Record<string, unknown>>
+}
+
+/** What models there are, in a format's words. */
+export interface ModelListing {
+  encodeModel(model: ModelCard): Record<string, unknown>
+  /** @param query which page of the list. @throws Fault `invalid_request` naming the parameter */
+  encodeModels(models: readonly ModelCard[], query: URLSearchParams): Record<string, unknown>
+}
+
+/** A format whose vendor lists models in its own words. */
+export type ListingFormat = WireFormat & { readonly modelListing: ModelListing }
 
 /** Same format on both sides: bytes are edited where they must be and watched, otherwise kept as they are. */
 export interface PassThrough {

@@ -220,4 +220,13 @@ describe('translate', () => {
       (error: unknown) => error instanceof Fault && error.param === 'previous_response_id' && error.status === 400,
     )
   })
+
+  it("names an answer in the client's style, and keeps the upstream's id for the log", () => {
+    const call = messages.decodeRequest({ model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] })
+    const { decodeAnswer } = translate(messages, chatCompletions, asked(call), target())
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
+    const { body, observed } = decodeAnswer(Buffer.from(JSON.stringify({ id: 'chatcmpl-1', choices })))
+    assert.match((JSON.parse(Buffer.from(body).toString()) as { id: string }).id, /^msg_\w{24}$/)
+    assert.equal(observed.upstreamId, 'chatcmpl-1')
+  })
 })

@@ -1,8 +1,8 @@
 import type { Call } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import type { Result } from '#core/result.ts'
-import type { Answer, Exchange, Target, Work } from '#core/work.ts'
-import { type Adapt, adaptAll } from './adaptation.ts'
+import type { Exchange, Observed, Target, Work } from '#core/work.ts'
+import { type Adapt, adaptAll, type Sides } from './adaptation.ts'
 import { adaptCustomTools } from './adaptations/custom-tools.ts'
 import { adaptEmptyArguments } from './adaptations/empty-arguments.ts'
 import { adaptJsonMode } from './adaptations/json-mode.ts'
@@ -12,8 +12,9 @@ import { adaptToolNames } from './adaptations/tool-names.ts'
 import { adaptToolPairs } from './adaptations/tool-pairs.ts'
 import { adaptToolResults } from './adaptations/tool-results.ts'
 import { adaptTranslation } from './adaptations/translation.ts'
+import { lossesOfResult } from './answer-losses.ts'
 import { named } from './answer-name.ts'
-import type { AnswerContext, FormatName, WireFormat } from './format.ts'
+import type { AnswerContext, EncodedRequest, FormatName, WireFormat } from './format.ts'
 import { tryParse } from './json/parse.ts'
 import { TranslatingStream } from './translating-stream.ts'
 
@@ -51,10 +52,8 @@ export function translate(
   { call, body: request, estimate }: ClientRequest,
   target: Target,
 ): Exchange {
-  assertTranslatable(client, call)
-  const sides = { client: client.name, upstream: upstream.name, quirks: target.quirks }
-  const adapted = adaptAll(ADAPTATIONS, call, sides)
-  const { body, warnings } = upstream.encodeRequest(adapted.call, target)
+  const { adapted, body, warnings } = translateRequest(client, upstream, call, target)
+  const sides = sidesOf(client, upstream, target)
   const context: AnswerContext = {
     publicModel: target.publicModel,
     wantsStreamUsage: call.wantsStreamUsage,
@@ -64,10 +63,13 @@ export function translate(
   return {
     body: Buffer.from(JSON.stringify(body)),
     headers: {},
-    warnings: [...new Set([...adapted.warnings, ...warnings])],
+    warnings,
     decodeAnswer: bytes => {
-      const result = adapted.adaptResult(named(upstream.decodeResponse(tryParse(bytes)), client.name))
-      return encodeAnswer(result, client.encodeResponse(result, context), target)
+      const answer = upstream.decodeResponse(tryParse(bytes))
+      const result = adapted.adaptResult(named(answer, sides))
+      const observed: Observed = { ...observe(result), upstreamId: answer.id }
+      const encoded = withRouting(client.encodeResponse(result, context), target)
+      return { body: encoded, observed, warnings: lossesOfResult(result, client.name) }
     },
     decodeFault: (status, bytes) => upstream.decodeFault(status, tryParse(bytes)),
     openStream: () =>
@@ -75,10 +77,27 @@ export function translate(
         decoder: upstream.decodeStream(),
         adapt: adapted.adaptEvents(),
         encoder: client.encodeStream(context),
-        client: client.name,
+        sides,
         routing: target.routing,
       }),
   }
+}
+
+/** A call in the upstream's words, as far as it can be said in them, and the way back for the answer. */
+export function translateRequest(
+  client: WireFormat,
+  upstream: WireFormat,
+  call: Call,
+  target: Target,
+): EncodedRequest & { readonly adapted: ReturnType<typeof adaptAll> } {
+  assertTranslatable(client, call)
+  const adapted = adaptAll(ADAPTATIONS, call, sidesOf(client, upstream, target))
+  const { body, warnings } = upstream.encodeRequest(adapted.call, target)
+  return { adapted, body, warnings: [...new Set([...adapted.warnings, ...warnings])] }
+}
+
+function sidesOf(client: WireFormat, upstream: WireFormat, { quirks }: Target): Sides {
+  return { client: client.name, upstream: upstream.name, quirks }
 }
 
 /** Fields that point to what another host keeps: without them the model would answer something else. */
@@ -96,11 +115,12 @@ function assertTranslatable({ name }: WireFormat, { extensions }: Call): void {
   }
 }
 
-function encodeAnswer(result: Result, body: Record<string, unknown>, { routing }: Target): Answer {
-  return {
-    body: Buffer.from(JSON.stringify(routing ? { ...body, _routing: routing } : body)),
-    observed: { usage: result.usage, outputBytes: outputBytesOf(result), isFinished: true },
-  }
+function withRouting(body: Record<string, unknown>, { routing }: Target): Buffer {
+  return Buffer.from(JSON.stringify(routing ? { ...body, _routing: routing } : body))
+}
+
+function observe(result: Result): Observed {
+  return { usage: result.usage, outputBytes: outputBytesOf(result), isFinished: true }
 }
 
 /** UTF-8 bytes that the model wrote, tool arguments and reasoning included. */

@@ -2,10 +2,12 @@ import type { CallEvent } from '#core/call-event.ts'
 import { Fault } from '#core/fault.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Observed, StreamCodec, Target } from '#core/work.ts'
-import type { EventAdapter } from './adaptation.ts'
+import type { EventAdapter, Sides } from './adaptation.ts'
+import { lossOfEvent } from './answer-losses.ts'
 import { named } from './answer-name.ts'
-import type { FormatName, StreamDecoder, StreamEncoder } from './format.ts'
-import { decodeFrame, encodeFrame, type Frame } from './sse/frame.ts'
+import type { StreamDecoder, StreamEncoder } from './format.ts'
+import { decodeFrame, encodeFrame, type Frame, SSE_CONTENT_TYPE } from './sse/frame.ts'
+import { COMMENT } from './sse/keep-alive.ts'
 import { FrameSplitter } from './sse/split.ts'
 
 /** A frame may carry a whole image in base64, but not a flood. */
@@ -15,16 +17,18 @@ interface TranslatingStreamOptions {
   readonly decoder: StreamDecoder
   readonly adapt: EventAdapter
   readonly encoder: StreamEncoder
-  readonly client: FormatName
+  readonly sides: Sides
   readonly routing: Target['routing']
 }
 
 /** Upstream frames in, client frames out, by way of neutral events. */
 export class TranslatingStream implements StreamCodec {
+  readonly contentType = SSE_CONTENT_TYPE
+  readonly keepAlive: Uint8Array
   readonly #decoder: StreamDecoder
   readonly #adapt: EventAdapter
   readonly #encoder: StreamEncoder
-  readonly #client: FormatName
+  readonly #sides: Sides
   readonly #splitter = new FrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
   #routing: Target['routing']
   /** Choices that have begun and not ended. */
@@ -34,12 +38,14 @@ export class TranslatingStream implements StreamCodec {
   #fault: Fault | undefined
   #usage: Usage | undefined
   #outputBytes = 0
+  #upstreamId = ''
 
-  constructor({ decoder, adapt, encoder, client, routing }: TranslatingStreamOptions) {
+  constructor({ decoder, adapt, encoder, sides, routing }: TranslatingStreamOptions) {
     this.#decoder = decoder
     this.#adapt = adapt
     this.#encoder = encoder
-    this.#client = client
+    this.keepAlive = encoder.keepAlive ? encodeFrame(encoder.keepAlive) : COMMENT
+    this.#sides = sides
     this.#routing = routing
   }
 
@@ -53,7 +59,7 @@ export class TranslatingStream implements StreamCodec {
 
   get observed(): Observed {
     const isFinished = this.#hasEnded || (this.#hasFinished && this.#open.size === 0)
-    return { usage: this.#usage, outputBytes: this.#outputBytes, isFinished }
+    return { usage: this.#usage, outputBytes: this.#outputBytes, isFinished, upstreamId: this.#upstreamId }
   }
 
   push(chunk: Buffer): Uint8Array | undefined {
@@ -95,7 +101,8 @@ export class TranslatingStream implements StreamCodec {
   }
 
   #note(event: CallEvent): void {
-    if (event.type === 'part-start') this.#open.add(event.choice)
+    if (event.type === 'response-start') this.#upstreamId = event.id
+    else if (event.type === 'part-start') this.#open.add(event.choice)
     else if (event.type === 'part-delta') this.#outputBytes += Buffer.byteLength(event.text)
     else if (event.type === 'usage') this.#usage = event.usage
     else if (event.type === 'response-end') this.#hasEnded = true
@@ -107,10 +114,14 @@ export class TranslatingStream implements StreamCodec {
   }
 
   #encode(event: CallEvent): Uint8Array | undefined {
-    const adapted = this.#adapt(event.type === 'response-start' ? named(event, this.#client) : event)
+    const adapted = this.#adapt(event.type === 'response-start' ? named(event, this.#sides) : event)
     const frames = adapted.flatMap(each => this.#encoder.push(each))
-    if (frames.length === 0) return undefined
-    return Buffer.concat(frames.map(frame => encodeFrame(this.#withRouting(frame))))
+    const loss = lossOfEvent(event, this.#sides.client)
+    if (frames.length === 0 && loss === undefined) return undefined
+    const encoded = frames.map(frame => encodeFrame(this.#withRouting(frame)))
+    // The headers have gone: a comment is all that is left to say it in.
+    if (loss !== undefined) encoded.push(Buffer.from(`: ${loss}\n\n`))
+    return Buffer.concat(encoded)
   }
 
   /** The first event says which way the call went. */

@@ -57,10 +57,14 @@ const sealPart: fc.Arbitrary<Part> = fc.record({
 function source(mediaType: string): fc.Arbitrary<Source> {
   return fc.oneof(
     fc.record({ kind: fc.constant('base64' as const), mediaType: fc.constant(mediaType), data }),
-    fc.record({ kind: fc.constant('url' as const), url: fc.webUrl(), mediaType: fc.constant(mediaType) }),
+    fc.record({
+      kind: fc.constant('url' as const),
+      url: fc.webUrl({ validSchemes: ['https'] }),
+      mediaType: fc.constant(mediaType),
+    }),
     fc.record({
       kind: fc.constant('file' as const),
-      id: name.map(each => `gs://bucket/${each}`),
+      id: name.map(each => `https://generativelanguage.googleapis.com/v1beta/files/${each}`),
       mediaType: fc.constant(mediaType),
     }),
   )

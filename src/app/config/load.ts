@@ -13,6 +13,7 @@ export interface Config {
   readonly showsRouting: boolean
   readonly durability: Durability
   readonly drainDeadlineMs: number
+  readonly keepAliveMs: number
   readonly metricsToken: string | undefined
   /** No channel is declared: the sandbox serves. */
   readonly isSandbox: boolean
@@ -28,6 +29,8 @@ export interface LoadOptions {
 const DEFAULT_FILE = 'tollgate.yaml'
 const BOOTSTRAP_CREDIT_DEFAULT = '100'
 const DRAIN_DEADLINE_DEFAULT = '30s'
+/** Well below the minute after which proxies commonly give up on a silent connection. */
+const KEEP_ALIVE_DEFAULT = '15s'
 
 /**
  * @param file as `TOLLGATE_CONFIG` names it; `undefined` for `tollgate.yaml` if it is there
@@ -80,6 +83,7 @@ export function parseConfig(text: string, source: string, { providers, variables
     showsRouting: config.show_routing ?? false,
     durability: config.metering?.durability ?? 'journal',
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
+    keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
     isSandbox: (config.channels ?? []).length === 0,
     catalog,

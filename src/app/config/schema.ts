@@ -12,6 +12,9 @@ export const FileConfig = Type.Object(
     show_routing: Type.Optional(Type.Boolean()),
     metering: Type.Optional(Type.Object({ durability: Type.Optional(Type.Enum(['journal', 'database'])) }, closed)),
     drain: Type.Optional(Type.Object({ deadline: Type.Optional(Type.String({ pattern: '^\\d+(ms|s|m)$' })) }, closed)),
+    streams: Type.Optional(
+      Type.Object({ keep_alive: Type.Optional(Type.String({ pattern: '^[1-9]\\d*(ms|s|m)$' })) }, closed),
+    ),
     metrics: Type.Optional(Type.Object({ token: Type.Optional(Type.String({ minLength: 16 })) }, closed)),
     channels: Type.Optional(Type.Array(ChannelConfig)),
     models: Type.Optional(Type.Array(ModelConfig)),

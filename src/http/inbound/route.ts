@@ -43,7 +43,7 @@ export interface Route<C = undefined> {
   /** Answers through `request.sink`, or throws a `Fault` before it has begun to. */
   handle(request: Inbound, caller: C): void | Promise<void>
   /** How this route's family words a fault; the gateway's own error object unless given. */
-  readonly encodeFault?: (fault: Fault) => { status: number; body: unknown }
+  readonly encodeFault?: (fault: Fault, request: Inbound) => { status: number; body: unknown }
   /** Asked by machines all day long: logged at `debug` only. */
   readonly isQuiet?: true
   readonly docs: RouteDocs

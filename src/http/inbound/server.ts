@@ -10,7 +10,7 @@ import { framingFault, hasBody } from './guard.ts'
 import { InboundRequest } from './inbound-request.ts'
 import { refuseTunnel, refuseUnparsed, refuseUpgrade } from './refuse-connection.ts'
 import { ResponseSink, StallSweeper } from './response-sink.ts'
-import { type AnyRoute, type Route, sendJson } from './route.ts'
+import { type AnyRoute, type Inbound, type Route, sendJson } from './route.ts'
 import { unknownRoute } from './unknown-route.ts'
 
 const HEADERS_MAX = 100
@@ -232,7 +232,7 @@ export class InboundServer {
     } catch (error) {
       fault = Fault.from(error)
       if (!request.complete) this.#bodies.discard(request)
-      refuse(route, sink, fault)
+      refuse(route, sink, { fault, inbound })
     }
   }
 
@@ -267,9 +267,13 @@ export class InboundServer {
 }
 
 /** The refusal in the route's own family; a connection already answering is cut instead. */
-function refuse(route: Route<unknown>, sink: ResponseSink, fault: Fault): void {
+function refuse(
+  route: Route<unknown>,
+  sink: ResponseSink,
+  { fault, inbound }: { fault: Fault; inbound: Inbound },
+): void {
   if (sink.status !== 0) return sink.destroy()
-  const { status, body } = route.encodeFault?.(fault) ?? { status: fault.status, body: errorBody(fault) }
+  const { status, body } = route.encodeFault?.(fault, inbound) ?? { status: fault.status, body: errorBody(fault) }
   sendJson(sink, status, body, faultHeaders(fault))
 }
 

@@ -1,5 +1,6 @@
 import type { Provider } from '../provider.ts'
 import { messages } from './messages.ts'
+import { tokenCount } from './token-count.ts'
 
 /** The version whose shapes the messages format is written for; a caller's own version goes on instead. */
 const VERSION = '2023-06-01'
@@ -12,5 +13,5 @@ export const anthropic: Provider = Object.freeze({
     ...(apiKey !== undefined && { 'x-api-key': apiKey }),
   }),
   probePath: '/models',
-  operations: Object.freeze({ chat: [messages] }),
+  operations: Object.freeze({ chat: [messages], 'token-count': [tokenCount] }),
 })

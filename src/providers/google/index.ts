@@ -1,5 +1,6 @@
 import type { Provider } from '../provider.ts'
 import { generateContent } from './generate-content.ts'
+import { tokenCount } from './token-count.ts'
 
 /** Google's Gemini API. */
 export const google: Provider = Object.freeze({
@@ -8,5 +9,5 @@ export const google: Provider = Object.freeze({
   auth: (apiKey: string | undefined): Record<string, string> =>
     apiKey === undefined ? {} : { 'x-goog-api-key': apiKey },
   probePath: '/models',
-  operations: Object.freeze({ chat: [generateContent] }),
+  operations: Object.freeze({ chat: [generateContent], 'token-count': [tokenCount] }),
 })

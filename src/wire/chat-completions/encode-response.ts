@@ -41,7 +41,7 @@ function encodeMessage(parts: readonly Part[]): Json {
   const citations = parts.flatMap(part => (part.type === 'text' ? (part.citations ?? []) : []))
   const calls = parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
   const audio = parts.find(part => part.type === 'audio')
-  const images = parts.flatMap(part => (part.type === 'image' ? encodeImage(part) : []))
+  const images = parts.filter(part => part.type === 'image').flatMap(encodeImage)
   const reasoning = joined('reasoning')
   return {
     role: 'assistant',
@@ -55,15 +55,15 @@ function encodeMessage(parts: readonly Part[]): Json {
   }
 }
 
+/** OpenAI's chat models draw nothing; hosts of models that do have agreed on this shape (OpenRouter, image output). */
+export function encodeImage({ source }: ImagePart, index: number): Json[] {
+  return source.kind === 'file' ? [] : [{ type: 'image_url', image_url: { url: encodeUrl(source) }, index }]
+}
+
 function encodeToolCall(part: ToolCallPart): Json {
   return part.kind === 'custom'
     ? { id: part.id, type: 'custom', custom: { name: part.name, input: part.arguments } }
     : { id: part.id, type: 'function', function: { name: part.name, arguments: part.arguments } }
-}
-
-/** The format has no field for images that a model made; this one is what hosts that have such models agree on. */
-export function encodeImage({ source }: ImagePart): Json[] {
-  return source.kind === 'file' ? [] : [{ type: 'image_url', image_url: { url: encodeUrl(source) } }]
 }
 
 export function encodeCitation(citation: UrlCitation): Json {

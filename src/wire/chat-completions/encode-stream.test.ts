@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { ImagePart, VideoPart } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import { Fault } from '#core/fault.ts'
 import { anyEvents } from '../../../test/support/arbitrary-answer.ts'
@@ -114,24 +115,24 @@ describe('encodeStream', () => {
     assert.deepEqual(deltas, [{ role: 'assistant', content: '' }, { role: 'assistant', content: '' }, {}])
   })
 
-  it('gives an image whole, where clients of models that make them look for it', () => {
-    const value = { type: 'image', source: { kind: 'url', url: 'https://example.com/a.png' } } as const
-    const images = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }]
-    assert.deepEqual(deltasOf([{ type: 'part-start', choice: 0, part: 0, kind: 'whole', value }]), [
+  it('shows images as hosts of models that draw do, and passes over what its deltas have no field for', () => {
+    const url = 'https://example.com/a.png'
+    const whole = (part: number, value: ImagePart | VideoPart): CallEvent[] => [
+      { type: 'part-start', choice: 0, part, kind: 'whole', value },
+      { type: 'part-end', choice: 0, part },
+    ]
+    const source = { kind: 'url', url } as const
+    const drawn = { kind: 'base64', mediaType: 'image/png', data: 'AAAA' } as const
+    const events = [
+      ...whole(0, { type: 'video', source }),
+      ...whole(1, { type: 'image', source }),
+      ...whole(2, { type: 'image', source: drawn }),
+    ]
+    assert.deepEqual(deltasOf(events), [
       { role: 'assistant', content: '' },
-      { images },
+      { images: [{ type: 'image_url', image_url: { url }, index: 0 }] },
+      { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' }, index: 1 }] },
     ])
-  })
-
-  it('passes over parts that its deltas have no field for', () => {
-    const value = { type: 'video', source: { kind: 'url', url: 'https://example.com/a.mp4' } } as const
-    assert.deepEqual(
-      deltasOf([
-        { type: 'part-start', choice: 0, part: 0, kind: 'whole', value },
-        { type: 'part-end', choice: 0, part: 0 },
-      ]),
-      [{ role: 'assistant', content: '' }],
-    )
   })
 
   it('tells of an error in the error object of the family, and of no end', () => {

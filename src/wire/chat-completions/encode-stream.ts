@@ -1,4 +1,3 @@
-import type { Part } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
@@ -22,6 +21,8 @@ interface State {
 interface ChoiceState {
   /** Tool calls begun so far; the newest one has the index below it. */
   toolCalls: number
+  /** Images sent so far. */
+  images: number
   /** How a fragment of the part under way is put into a delta. */
   delta: (text: string) => Json
 }
@@ -63,7 +64,7 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
 function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   const frames = introduce(state, event.choice)
   const choice = choiceOf(state, event.choice)
-  if (event.kind === 'whole') return [...frames, ...wholePart(state, event.choice, event.value)]
+  if (event.kind === 'whole') return [...frames, ...imageFrames(state, event)]
   if (event.kind !== 'tool-call') {
     choice.delta = DELTAS[event.kind]
     return frames
@@ -80,10 +81,12 @@ function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   return [...frames, chunk(state, event.choice, { tool_calls: [opening] })]
 }
 
-/** Beside images, what comes whole has no field in a delta. */
-function wholePart(state: State, choice: number, part: Part): Frame[] {
-  const images = part.type === 'image' ? encodeImage(part) : []
-  return images.length === 0 ? [] : [chunk(state, choice, { images })]
+/** Of what comes whole, only images have a field in a delta. */
+function imageFrames(state: State, { choice, value }: EventOf<'part-start'> & { kind: 'whole' }): Frame[] {
+  const { images } = choiceOf(state, choice)
+  const image = value.type === 'image' ? encodeImage(value, images) : []
+  choiceOf(state, choice).images += image.length
+  return image.length === 0 ? [] : [chunk(state, choice, { images: image })]
 }
 
 const DELTAS = Object.freeze({
@@ -96,7 +99,7 @@ const DELTAS = Object.freeze({
 function choiceOf(state: State, index: number): ChoiceState {
   const known = state.choices.get(index)
   if (known) return known
-  const fresh: ChoiceState = { toolCalls: 0, delta: DELTAS.text }
+  const fresh: ChoiceState = { toolCalls: 0, images: 0, delta: DELTAS.text }
   state.choices.set(index, fresh)
   return fresh
 }

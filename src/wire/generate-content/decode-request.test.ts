@@ -288,6 +288,12 @@ describe('decodeRequest', () => {
       [{ contents: [{ parts: [{ text: 5 }] }] }, 'contents[0].parts[0].text'],
       [{ contents: [{ parts: [{ inline_data: { mime_type: 'x' } }] }] }, 'contents[0].parts[0].inlineData.data'],
       [{ contents: [{ parts: [{ text: 'x' }, octets] }] }, 'contents[0].parts[1].inlineData'],
+      ...['http://a.test/i.png', 'file:///etc/passwd', 'i.png', ''].map(
+        (fileUri): [Record<string, unknown>, string] => [
+          { contents: [{ parts: [{ file_data: { mime_type: 'image/png', file_uri: fileUri } }] }] },
+          'contents[0].parts[0].fileData.fileUri',
+        ],
+      ),
       [{ generationConfig: { temperature: 3 } }, 'generationConfig.temperature'],
       [{ stream: true, generationConfig: { candidateCount: 2 } }, 'generationConfig.candidateCount'],
       [

@@ -1,4 +1,4 @@
-import type { WireFormat } from '../format.ts'
+import type { CountingFormat, ListingFormat } from '../format.ts'
 import { decodeRequest } from './decode-request.ts'
 import { decodeResponse } from './decode-response.ts'
 import { decodeStream } from './decode-stream.ts'
@@ -6,7 +6,9 @@ import { encodeRequest } from './encode-request.ts'
 import { encodeResponse } from './encode-response.ts'
 import { encodeStream } from './encode-stream.ts'
 import { decodeFault, encodeFault } from './fault.ts'
+import { modelListing } from './model-list.ts'
 import { passThrough } from './pass-through.ts'
+import { tokenCounting } from './token-counting.ts'
 
 /**
  * Google's `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`.
@@ -19,7 +21,7 @@ import { passThrough } from './pass-through.ts'
  * A stream is one of server-sent events, as with `alt=sse`. Without it Google sends the same chunks as the items of one
  * JSON array; that framing is the edge's affair.
  */
-export const generateContent: WireFormat = Object.freeze({
+export const generateContent: CountingFormat & ListingFormat = Object.freeze({
   name: 'generate-content',
   decodeRequest,
   encodeRequest,
@@ -30,4 +32,6 @@ export const generateContent: WireFormat = Object.freeze({
   decodeFault,
   encodeFault,
   passThrough,
+  tokenCounting,
+  modelListing,
 } as const)

@@ -44,7 +44,10 @@ const UNTYPED = 'application/octet-stream'
 
 function checkMedia({ contents }: GenerateContentRequest): void {
   for (const [i, { parts }] of contents.entries()) {
-    for (const [j, { inlineData }] of (parts ?? []).entries()) {
+    for (const [j, { inlineData, fileData }] of (parts ?? []).entries()) {
+      if (isObject(fileData) && !isHttps(fileData.fileUri)) {
+        refuse(`contents[${i}].parts[${j}].fileData.fileUri`, 'must be a public https URL')
+      }
       if (!isObject(inlineData) || inlineData.mimeType !== UNTYPED) continue
       if (/^(?:image|video)\//.test(sniffMediaType(inlineData.data) ?? '')) continue
       refuse(
@@ -53,4 +56,8 @@ function checkMedia({ contents }: GenerateContentRequest): void {
       )
     }
   }
+}
+
+function isHttps(uri: unknown): boolean {
+  return typeof uri === 'string' && URL.canParse(uri) && new URL(uri).protocol === 'https:'
 }

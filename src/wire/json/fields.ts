@@ -16,3 +16,8 @@ export function objectField(owner: Json, field: string, path: string): Json {
   if (isObject(value)) return value
   throw new Fault('invalid_request', `\`${path}.${field}\` must be an object.`, { param: `${path}.${field}` })
 }
+
+/** The members of `owner` that are named and there. */
+export function pickFields(owner: Json, names: readonly string[]): Json {
+  return Object.fromEntries(names.filter(name => owner[name] !== undefined).map(name => [name, owner[name]]))
+}

@@ -45,6 +45,7 @@ export function encodeStream(context: AnswerContext): StreamEncoder {
     open: undefined,
   }
   return {
+    keepAlive: PING,
     // The format has one choice: clients of it cannot ask for more.
     push: event =>
       'choice' in event && event.choice !== 0
@@ -99,6 +100,9 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
   },
   error: (_state, event) => [encodeFaultFrame(event.fault)],
 })
+
+/** What Anthropic sends while a model has nothing to say. */
+export const PING: Frame = { event: 'ping', data: '{"type":"ping"}' }
 
 /** A fault as an event of a stream already begun. */
 export function encodeFaultFrame(fault: EventOf<'error'>['fault']): Frame {

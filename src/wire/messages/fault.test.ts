@@ -112,4 +112,10 @@ describe('encodeFault', () => {
       assert.match(String((body.error as { type: string }).type), /_error$|^request_too_large$/)
     }
   })
+
+  it('names the request that failed, where it is known', () => {
+    const fault = new Fault('invalid_request', 'No.')
+    assert.equal(encodeFault(fault, 'req_1').body.request_id, 'req_1')
+    assert.equal('request_id' in encodeFault(fault).body, false)
+  })
 })

@@ -61,8 +61,9 @@ export function decodeFault(status: number, body: unknown): Fault {
 }
 
 /** The envelope and the types of this format; code, field and hints stand beside them as the gateway has them. */
-export function encodeFault(fault: Fault): { status: number; body: Record<string, unknown> } {
+export function encodeFault(fault: Fault, requestId?: string): { status: number; body: Record<string, unknown> } {
   const status = STATUS_OF_CODE[fault.code] ?? fault.status
   const type = TYPES.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  return { status, body: { type: 'error', error: { ...errorBody(fault).error, type } } }
+  const error = { ...errorBody(fault).error, type }
+  return { status, body: { type: 'error', error, ...(requestId !== undefined && { request_id: requestId }) } }
 }

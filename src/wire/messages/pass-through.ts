@@ -8,7 +8,7 @@ import { isObject, tryParse } from '../json/parse.ts'
 import { type EventEditor, SseEditor, type Verdict } from '../sse/editor.ts'
 import { encodeFrame } from '../sse/frame.ts'
 import { validateRequest } from './decode-request.ts'
-import { encodeFaultFrame, frame } from './encode-stream.ts'
+import { encodeFaultFrame, frame, PING } from './encode-stream.ts'
 import { estimate } from './estimate.ts'
 import { decodeFault } from './fault.ts'
 import { decodeUsage, mergeUsage } from './usage.ts'
@@ -65,9 +65,12 @@ function editsOf(message: Json, bytes: Buffer, naming: Naming, { start, end }: {
   return edits
 }
 
+const PING_BYTES = encodeFrame(PING)
+
 /** Watches and edits the JSON of one event after another. */
 class MessageEditor implements EventEditor {
   readonly endMarker = undefined
+  readonly keepAlive: Uint8Array = PING_BYTES
   readonly #target: Target
   #usage: Json = {}
   usage: Usage | undefined

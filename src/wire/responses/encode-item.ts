@@ -1,4 +1,4 @@
-import type { ReasoningPart, ToolCallPart, UrlCitation } from '#core/call.ts'
+import type { ImagePart, ReasoningPart, ToolCallPart, UrlCitation } from '#core/call.ts'
 import type { TokenLogprob } from '#core/result.ts'
 import { type Json, ownFields, SIGNATURE_MARK } from './decode-item.ts'
 
@@ -25,6 +25,11 @@ export function encodeSeal(part: Pick<ReasoningPart, 'signature' | 'encrypted'>)
   return part.encrypted ?? (part.signature === undefined ? undefined : SIGNATURE_MARK + part.signature)
 }
 
+/** Models draw by a tool here; an image that comes without one is told as if that tool had made it. */
+export function encodeImageItem({ source }: ImagePart): Json | undefined {
+  return source.kind === 'base64' ? { type: 'image_generation_call', result: source.data } : undefined
+}
+
 export function encodeCitation(citation: UrlCitation): Json {
   const { url, title = '', startIndex = 0, endIndex = 0 } = citation
   return { type: 'url_citation', url, title, start_index: startIndex, end_index: endIndex }
@@ -41,6 +46,7 @@ const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
   ['reasoning', 'rs'],
   ['function_call', 'fc'],
   ['custom_tool_call', 'ctc'],
+  ['image_generation_call', 'ig'],
 ])
 
 /** An item's id follows from its response and its place, so it is the same in every event and in the whole answer. */

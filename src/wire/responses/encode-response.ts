@@ -2,7 +2,15 @@ import type { Part, RefusalPart, TextPart } from '#core/call.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import type { AnswerContext } from '../format.ts'
 import { FORMAT, type Json, ownFields } from './decode-item.ts'
-import { encodeCitation, encodeLogprobs, encodeReasoning, encodeSeal, encodeToolCall, itemId } from './encode-item.ts'
+import {
+  encodeCitation,
+  encodeImageItem,
+  encodeLogprobs,
+  encodeReasoning,
+  encodeSeal,
+  encodeToolCall,
+  itemId,
+} from './encode-item.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -98,6 +106,7 @@ const STATED: ReadonlyMap<unknown, boolean> = new Map([
   ['message', true],
   ['function_call', true],
   ['custom_tool_call', true],
+  ['image_generation_call', true],
   ['reasoning', false],
 ])
 
@@ -139,5 +148,6 @@ function encodeItem(part: Part): Json | undefined {
   if (part.type === 'tool-call') {
     return { ...encodeToolCall(part), ...(part.signature !== undefined && { signature: part.signature }) }
   }
+  if (part.type === 'image') return encodeImageItem(part)
   return part.type === 'opaque' && part.format === FORMAT ? (part.value as Json) : undefined
 }

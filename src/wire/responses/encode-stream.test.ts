@@ -133,6 +133,20 @@ describe('encodeStream', () => {
     )
   })
 
+  it('tells of an image as of one that its own tool made', () => {
+    const value = { type: 'image', source: { kind: 'base64', mediaType: 'image/png', data: 'AAAA' } } as const
+    const events = encode(
+      { type: 'response-start', id: 'resp_1', model: 'm', createdAt: 5 },
+      { type: 'part-start', choice: 0, part: 0, kind: 'whole', value },
+      { type: 'part-end', choice: 0, part: 0 },
+      { type: 'response-end' },
+    )
+    const image = { type: 'image_generation_call', id: 'ig_1_0', status: 'completed', result: 'AAAA' }
+    assert.deepEqual(typesOf(events).slice(2), ['output_item.added', 'output_item.done', 'completed'])
+    assert.deepEqual(events.at(-2)?.item, image)
+    assert.deepEqual((events.at(-1)?.response as Json | undefined)?.output, [image])
+  })
+
   it('names in its last event why the answer broke off', () => {
     const finish = { reason: 'length', raw: 'length' } as const
     const last = encode(START, ...text(0, 'x'), { type: 'choice-end', choice: 0, finish }, { type: 'response-end' }).at(

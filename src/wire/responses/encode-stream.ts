@@ -1,4 +1,4 @@
-import type { OpaquePart, Part, TextPart, ToolCallPart } from '#core/call.ts'
+import type { TextPart, ToolCallPart } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import { errorBody } from '#core/fault.ts'
 import type { Finish, TokenLogprob } from '#core/result.ts'
@@ -6,7 +6,15 @@ import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
 import type { Frame } from '../sse/frame.ts'
 import { FORMAT, type Json } from './decode-item.ts'
-import { encodeCitation, encodeLogprobs, encodeReasoning, encodeSeal, encodeToolCall, itemId } from './encode-item.ts'
+import {
+  encodeCitation,
+  encodeImageItem,
+  encodeLogprobs,
+  encodeReasoning,
+  encodeSeal,
+  encodeToolCall,
+  itemId,
+} from './encode-item.ts'
 import { finishItem, itemStatus, messageItem, outputText, responseHead } from './encode-response.ts'
 import { encodeFaultEvent } from './fault.ts'
 import { encodeFinish } from './finish-reason.ts'
@@ -123,22 +131,21 @@ function wholeResponse({ id, createdAt, context, output, usage }: State, ending:
 function startPart(state: State, start: EventOf<'part-start'>): Frame[] {
   if (start.kind === 'text' || start.kind === 'refusal') return startContent(state, start)
   const closing = closeMessage(state, 'completed')
-  if (start.kind === 'audio' || (start.kind === 'whole' && !isOurs(start.value))) return closing
-  const outputIndex = state.output.length
   const item = openingItem(start)
+  if (!item) return closing
+  const outputIndex = state.output.length
   const id = itemId(state.id, String(item.type), outputIndex)
   state.part = { start, id, place: { item_id: id, output_index: outputIndex }, texts: [], logprobs: [] }
   return [...closing, itemFrame(state, 'added', finishItem(item, id, 'in_progress'), outputIndex)]
 }
 
-/** What only this format knows. Other parts that come whole, images for one, have no item here. */
-function isOurs(part: Part): part is OpaquePart {
-  return part.type === 'opaque' && part.format === FORMAT
-}
-
-function openingItem(start: OpenPart['start']): Json {
+/** `undefined` for what has no item here: sound, and what only another format knows. */
+function openingItem(start: OpenPart['start']): Json | undefined {
   if (start.kind === 'tool-call') return encodeToolCall(toolCall(start, ''))
-  return start.kind === 'whole' ? ((start.value as OpaquePart).value as Json) : encodeReasoning({ text: '' })
+  if (start.kind !== 'whole') return start.kind === 'reasoning' ? encodeReasoning({ text: '' }) : undefined
+  const { value } = start
+  if (value.type === 'image') return encodeImageItem(value)
+  return value.type === 'opaque' && value.format === FORMAT ? (value.value as Json) : undefined
 }
 
 function toolCall(
@@ -234,7 +241,10 @@ const ENDS: Readonly<Record<EventOf<'part-start'>['kind'], PartEnd>> = Object.fr
     const item = { ...encodeToolCall(toolCall(part.start, written)), ...(signature !== undefined && { signature }) }
     return [done, endItem(state, part, item)]
   },
-  whole: (state, part) => [endItem(state, part, openingItem(part.start))],
+  whole: (state, part) => {
+    const item = openingItem(part.start)
+    return item ? [endItem(state, part, item)] : []
+  },
   audio: () => [],
 })
 

@@ -1,4 +1,4 @@
-import type { WireFormat } from '../format.ts'
+import type { CountingFormat } from '../format.ts'
 import { decodeRequest } from './decode-request.ts'
 import { decodeResponse } from './decode-response.ts'
 import { decodeStream } from './decode-stream.ts'
@@ -7,9 +7,10 @@ import { encodeResponse } from './encode-response.ts'
 import { encodeStream } from './encode-stream.ts'
 import { decodeFault, encodeFault } from './fault.ts'
 import { passThrough } from './pass-through.ts'
+import { tokenCounting } from './token-counting.ts'
 
 /** OpenAI's `POST /v1/responses`. Stored responses are not kept here: what refers to them is only carried. */
-export const responses: WireFormat = Object.freeze({
+export const responses: CountingFormat = Object.freeze({
   name: 'responses',
   decodeRequest,
   encodeRequest,
@@ -20,4 +21,5 @@ export const responses: WireFormat = Object.freeze({
   decodeFault,
   encodeFault,
   passThrough,
+  tokenCounting,
 } as const)

@@ -2,7 +2,8 @@ import { Fault } from '#core/fault.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Observed, StreamCodec } from '#core/work.ts'
 import { isObject } from '../json/parse.ts'
-import { decodeFrame, encodeFrame, singleDataSpan } from './frame.ts'
+import { decodeFrame, encodeFrame, SSE_CONTENT_TYPE, singleDataSpan } from './frame.ts'
+import { COMMENT } from './keep-alive.ts'
 import { FrameSplitter } from './split.ts'
 
 /** A frame may carry a whole image in base64, but not a flood. */
@@ -17,6 +18,8 @@ export type Verdict = 'drop' | 'keep' | 'end'
 export interface EventEditor {
   /** Data of the event that ends a stream, where the format has one. */
   readonly endMarker: string | undefined
+  /** An event of the format that means nothing, where clients expect one; a comment otherwise. */
+  readonly keepAlive?: Uint8Array
   readonly usage: Usage | undefined
   readonly outputBytes: number
   readonly isFinished: boolean
@@ -34,6 +37,8 @@ export interface EventEditor {
  * reaches the client, and the end marker stays back until `finish`.
  */
 export class SseEditor implements StreamCodec {
+  readonly contentType = SSE_CONTENT_TYPE
+  readonly keepAlive: Uint8Array
   readonly #editor: EventEditor
   readonly #splitter = new FrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
   #endFrame: Buffer | undefined
@@ -41,6 +46,7 @@ export class SseEditor implements StreamCodec {
 
   constructor(editor: EventEditor) {
     this.#editor = editor
+    this.keepAlive = editor.keepAlive ?? COMMENT
   }
 
   get fault(): Fault | undefined {

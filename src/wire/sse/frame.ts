@@ -1,3 +1,5 @@
+export const SSE_CONTENT_TYPE = 'text/event-stream; charset=utf-8'
+
 /** One server-sent event, decoded. Comments and unknown fields carry no meaning and are dropped. */
 export interface Frame {
   readonly event: string | undefined
