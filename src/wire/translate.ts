@@ -24,11 +24,12 @@ const ADAPTATIONS: readonly Adapt[] = Object.freeze([
   adaptTranslation,
   adaptJsonMode,
   adaptEmptyArguments,
+  // Before any text names a call by its id.
+  adaptToolIds,
   adaptToolPairs,
   adaptCustomTools,
   adaptToolResults,
   adaptToolNames,
-  adaptToolIds,
 ])
 
 /** A client's request: read, and as it came. */

@@ -260,7 +260,7 @@ describe('calls without results, and results without calls', () => {
         tool_calls: ['a/1', 'b/2'].map(id => ({ id, type: 'function', function: { name: 'look', arguments: '' } })),
       },
       { role: 'tool', tool_call_id: 'b/2', content: 'seen' },
-      { role: 'tool', tool_call_id: 'lost', content: 'found' },
+      { role: 'tool', tool_call_id: 'lost/1', content: 'found' },
     ],
     tools: [{ type: 'function', function: { name: 'look' } }],
   })
@@ -286,7 +286,7 @@ describe('calls without results, and results without calls', () => {
         { type: 'tool_result', tool_use_id: ids?.[0], content: 'The tool was not run.', is_error: true },
         { type: 'tool_result', tool_use_id: ids?.[1], content: 'seen' },
       ])
-      assert.match(JSON.stringify(heard?.content.slice(2)), /the tool call lost:.*found/)
+      assert.match(JSON.stringify(heard?.content.slice(2)), /the tool call call_\w+:.*found/)
     },
     'generate-content': body => {
       const results = valuesOf(body.contents, 'functionResponse') as { id: string; response: Json }[]
@@ -297,7 +297,7 @@ describe('calls without results, and results without calls', () => {
           ['b/2', { output: 'seen' }],
         ],
       )
-      assert.match(JSON.stringify(body.contents), /the tool call lost:.*found/)
+      assert.match(JSON.stringify(body.contents), /the tool call lost\/1:.*found/)
     },
     responses: body => {
       const items = body.input as Json[]
@@ -307,7 +307,7 @@ describe('calls without results, and results without calls', () => {
         { type: 'function_call_output', call_id: 'a/1', output: 'Error: The tool was not run.' },
         { type: 'function_call_output', call_id: 'b/2', output: 'seen' },
       ])
-      assert.match(JSON.stringify(items.slice(5)), /the tool call lost:.*found/)
+      assert.match(JSON.stringify(items.slice(5)), /the tool call lost\/1:.*found/)
     },
   }
 

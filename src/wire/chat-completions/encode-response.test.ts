@@ -72,15 +72,6 @@ describe('encodeResponse', () => {
     assert.deepEqual(message, { role: 'assistant', content: 'bd', refusal: null, reasoning_content: 'ac' })
   })
 
-  it('has the images that a model made where clients of such models look for them', () => {
-    const message = messageOf([
-      { type: 'text', text: 'Here.' },
-      { type: 'image', source: { kind: 'base64', mediaType: 'image/png', data: 'AAAA' } },
-    ])
-    const images = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }]
-    assert.deepEqual(message, { role: 'assistant', content: 'Here.', refusal: null, images })
-  })
-
   it('has no usage when nobody reported any', () => {
     assert.equal('usage' in encode({ usage: undefined }), false)
   })

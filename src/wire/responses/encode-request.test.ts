@@ -134,6 +134,14 @@ describe('encodeRequest', () => {
     ])
   })
 
+  it('asks for summaries of thoughts that are to be shown', () => {
+    assert.deepEqual(encode({ reasoning: { effort: 'low', isShown: true } }).body.reasoning, {
+      effort: 'low',
+      summary: 'auto',
+    })
+    assert.deepEqual(encode({ reasoning: { effort: 'low', isShown: false } }).body.reasoning, { effort: 'low' })
+  })
+
   it('names a custom tool as one where it is chosen', () => {
     const tools = [{ kind: 'custom' as const, name: 'run' }]
     const choose = (toolChoice: Call['toolChoice']) => encode({ tools, toolChoice }).body.tool_choice
