@@ -1,4 +1,5 @@
 import type { Exchange, Target, Work } from '#core/work.ts'
+import { ENVELOPE_START } from './adaptations/seal-envelope.ts'
 import type { RequestFacts, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
@@ -30,9 +31,12 @@ export function chatWork(format: WireFormat, bytes: Buffer, { given, headers = {
     isStream: facts.isStream,
     estimate: facts.estimate,
     encode: target => {
-      if (target.format === format.name) return { ...passThrough(format, bytes, facts, target), headers }
+      const isSame = target.format === format.name
+      // A seal that another format's upstream made would go on to a vendor that cannot read it.
+      if (isSame && !bytes.includes(ENVELOPE_START)) return { ...passThrough(format, bytes, facts, target), headers }
       const call = format.decodeRequest(body)
-      return translate(format, upstreamFormat(target), { call, body, estimate: facts.estimate }, target)
+      const exchange = translate(format, upstreamFormat(target), { call, body, estimate: facts.estimate }, target)
+      return isSame ? { ...exchange, headers } : exchange
     },
   }
 }

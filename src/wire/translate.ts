@@ -3,13 +3,14 @@ import { Fault } from '#core/fault.ts'
 import type { Result } from '#core/result.ts'
 import type { Answer, Exchange, Target, Work } from '#core/work.ts'
 import { type Adapt, adaptAll } from './adaptation.ts'
+import { seals } from './adaptations/seals.ts'
 import { named } from './answer-name.ts'
 import type { AnswerContext, FormatName, WireFormat } from './format.ts'
 import { tryParse } from './json/parse.ts'
 import { TranslatingStream } from './translating-stream.ts'
 
 /** In the order in which they meet a call. */
-const ADAPTATIONS: readonly Adapt[] = Object.freeze([])
+const ADAPTATIONS: readonly Adapt[] = Object.freeze([seals])
 
 /** A client's request: read, and as it came. */
 export interface ClientRequest {
@@ -21,7 +22,8 @@ export interface ClientRequest {
 const NO_LIMITS = Object.freeze({ contextLength: undefined, maxOutputTokens: undefined })
 
 /**
- * Client and upstream speak different formats: everything goes through the neutral form.
+ * Everything goes through the neutral form: client and upstream speak different formats, or the conversation holds
+ * what another format's upstream left in it.
  *
  * @throws Fault `unsupported_parameter` for what would change the meaning of the request if it were left out
  */
@@ -31,7 +33,7 @@ export function translate(
   { call, body: request, estimate }: ClientRequest,
   target: Target,
 ): Exchange {
-  assertTranslatable(client, call)
+  if (client.name !== upstream.name) assertTranslatable(client, call)
   const adapted = adaptAll(ADAPTATIONS, call, { client: client.name, upstream: upstream.name })
   const { body, warnings } = upstream.encodeRequest(adapted.call, target)
   const context: AnswerContext = {

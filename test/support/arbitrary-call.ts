@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Call, Message, OutputFormat, Part, Source, Tool, ToolChoice } from '#core/call.ts'
+import type { Call, Message, OutputFormat, Part, ReasoningPart, Source, Tool, ToolChoice } from '#core/call.ts'
 import { jsonValue } from './arbitrary-json.ts'
 
 /**
@@ -61,16 +61,20 @@ const contentPart: fc.Arbitrary<Part> = fc.oneof(
   opaquePart,
 )
 
-const toolCall: fc.Arbitrary<Part> = fc.record({
-  type: fc.constant('tool-call' as const),
-  kind: fc.constantFrom('function' as const, 'custom' as const),
-  id: someText,
-  name,
-  arguments: fc.oneof(
-    text,
-    jsonValue.map(value => JSON.stringify(value)),
-  ),
-})
+const toolCall: fc.Arbitrary<Part> = fc.record(
+  {
+    type: fc.constant('tool-call' as const),
+    kind: fc.constantFrom('function' as const, 'custom' as const),
+    id: someText,
+    name,
+    arguments: fc.oneof(
+      text,
+      jsonValue.map(value => JSON.stringify(value)),
+    ),
+    signature: name,
+  },
+  { requiredKeys: ['type', 'kind', 'id', 'name', 'arguments'] },
+)
 
 const toolResult: fc.Arbitrary<Part> = fc.record(
   {
@@ -84,7 +88,32 @@ const toolResult: fc.Arbitrary<Part> = fc.record(
 
 const optionally = <T>(part: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(part, { maxLength: 1 })
 
-const reasoningPart: fc.Arbitrary<Part> = fc.record({ type: fc.constant('reasoning' as const), text: someText })
+const plainThought = fc.record({ type: fc.constant('reasoning' as const), text: someText })
+const hostFields = fc.record({ id: name, format: name }, { requiredKeys: [] })
+
+function fieldsOf(fields: Record<string, unknown>): Pick<ReasoningPart, 'extensions'> {
+  return Object.keys(fields).length === 0 ? {} : { extensions: { [FORMAT]: { ...fields } } }
+}
+
+const sealedThought: fc.Arbitrary<ReasoningPart> = fc.oneof(
+  fc
+    .record({ text, signature: name, fields: hostFields })
+    .map(({ fields, ...seal }): ReasoningPart => ({ type: 'reasoning', ...seal, ...fieldsOf(fields) })),
+  fc
+    .record({ encrypted: name, fields: hostFields })
+    .map(({ fields, encrypted }): ReasoningPart => ({ type: 'reasoning', text: '', encrypted, ...fieldsOf(fields) })),
+)
+const summary: fc.Arbitrary<ReasoningPart> = fc
+  .record({ text: someText, fields: hostFields })
+  .map(({ text, fields }) => ({ type: 'reasoning', text, ...fieldsOf({ ...fields, type: 'reasoning.summary' }) }))
+
+/** In words alone, which are one field of a message, or with seals, which stand in entries beside those words. */
+export const thoughts: fc.Arbitrary<ReasoningPart[]> = fc.oneof(
+  fc.array(plainThought, { maxLength: 1 }),
+  fc
+    .tuple(fc.array(fc.oneof(sealedThought, summary, plainThought), { maxLength: 2 }), sealedThought)
+    .map(([others, sealed]) => [...others, sealed]),
+)
 const refusalPart: fc.Arbitrary<Part> = fc.record({ type: fc.constant('refusal' as const), text: someText })
 
 const message: fc.Arbitrary<Message> = fc.oneof(
@@ -101,7 +130,7 @@ const message: fc.Arbitrary<Message> = fc.oneof(
       role: fc.constant('assistant' as const),
       parts: fc
         .tuple(
-          optionally(reasoningPart),
+          thoughts,
           fc.array(contentPart, { maxLength: 2 }),
           optionally(refusalPart),
           fc.array(toolCall, { maxLength: 3 }),

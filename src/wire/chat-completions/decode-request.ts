@@ -4,6 +4,7 @@ import { type Validator, validator } from '#core/validate.ts'
 import { decodeUrl } from '../data-url.ts'
 import { objectField as object, textField as text } from '../json/fields.ts'
 import { isObject } from '../json/parse.ts'
+import { decodeCallSignature, decodeReasoning } from './reasoning-details.ts'
 import { ChatCompletionsRequest, type ChatMessage, type ChatTool } from './schema.ts'
 
 const FORMAT = 'chat-completions'
@@ -76,7 +77,7 @@ function decodeMessage(message: ChatMessage, index: number): Message {
   const content = decodeContent(message.content, `${path}.content`)
   if (role === 'tool') return decodeToolMessage(message, content, path)
   const parts: Part[] = []
-  if (message.reasoning_content) parts.push({ type: 'reasoning', text: message.reasoning_content })
+  parts.push(...decodeReasoning(message))
   parts.push(...content)
   if (message.refusal) parts.push({ type: 'refusal', text: message.refusal })
   parts.push(...decodeToolCalls(message, path))
@@ -108,10 +109,13 @@ function decodeToolMessage(message: ChatMessage, parts: readonly Part[], path: s
 
 function decodeToolCalls(message: ChatMessage, path: string): ToolCallPart[] {
   const calls = (message.tool_calls ?? []).map((call, index): ToolCallPart => {
+    const signature = decodeCallSignature(call)
+    const sealed = signature === undefined ? {} : { signature }
     if (call.custom) {
-      return { type: 'tool-call', kind: 'custom', id: call.id, name: call.custom.name, arguments: call.custom.input }
+      const { name, input } = call.custom
+      return { type: 'tool-call', kind: 'custom', id: call.id, name, arguments: input, ...sealed }
     }
-    if (call.function) return functionCall(call.id, call.function)
+    if (call.function) return { ...functionCall(call.id, call.function), ...sealed }
     const param = `${path}.tool_calls[${index}].function`
     throw new Fault('invalid_request', `\`${param}\` is required.`, { param })
   })

@@ -4,6 +4,7 @@ import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeFault } from '../openai-fault.ts'
 import { decodeFinish } from './finish-reason.ts'
+import { decodeCallSignature, decodeReasoning } from './reasoning-details.ts'
 import { decodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -42,9 +43,7 @@ function decodeChoice(choice: Json, position: number): Choice {
 
 /** Reasoning first, then what was said, then what is to be called: the order in which models produce them. */
 function decodeMessage(message: Json): Part[] {
-  const parts: Part[] = []
-  const reasoning = message.reasoning_content ?? message.reasoning
-  if (typeof reasoning === 'string' && reasoning !== '') parts.push({ type: 'reasoning', text: reasoning })
+  const parts: Part[] = [...decodeReasoning(message)]
   if (typeof message.content === 'string' && message.content !== '') {
     const citations = decodeCitations(message.annotations)
     parts.push({ type: 'text', text: message.content, ...(citations && { citations }) })
@@ -72,6 +71,7 @@ function decodeToolCalls(message: Json): Part[] {
     const isCustom = isObject(call.custom)
     const inner: Json = isObject(call.custom) ? call.custom : isObject(call.function) ? call.function : {}
     const written = isCustom ? inner.input : inner.arguments
+    const signature = decodeCallSignature(call)
     return {
       type: 'tool-call',
       kind: isCustom ? 'custom' : 'function',
@@ -79,6 +79,7 @@ function decodeToolCalls(message: Json): Part[] {
       name: typeof inner.name === 'string' ? inner.name : '',
       // Some hosts send the arguments as an object where the format wants JSON text.
       arguments: typeof written === 'string' ? written : JSON.stringify(written ?? {}),
+      ...(signature !== undefined && { signature }),
     }
   })
 }

@@ -9,7 +9,10 @@ import { decodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
 import { decodeCitations, decodeLogprobs } from './decode-response.ts'
 import { decodeFinish } from './finish-reason.ts'
+import { decodeCallSignature, decodeDetail } from './reasoning-details.ts'
 import { decodeUsage } from './usage.ts'
+
+const FORMAT = 'chat-completions'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -26,12 +29,22 @@ interface ChoiceState {
   nextPart: number
   finished: boolean
   /** The part under way; `tool` when it is a tool call. */
-  open: { part: number; kind: PartOpening['kind']; tool?: OpenTool | undefined } | undefined
+  open: OpenPart | undefined
   /** Fragments of tool calls that must wait until the one under way is complete, by the upstream's index. */
   readonly waiting: Map<number, ToolFragment[]>
   /** Ids of the tool calls that have begun. */
   readonly toolIds: Set<string>
   citations: UrlCitation[] | undefined
+  /** Thoughts were told in words: entries that come later say them again. */
+  hasPlainThoughts: boolean
+}
+
+interface OpenPart {
+  readonly part: number
+  readonly kind: PartOpening['kind']
+  readonly tool: OpenTool | undefined
+  /** What `reasoning_details` said of a thought so far beside its words. */
+  seal?: { readonly entry: unknown; readonly signature: string; readonly fields: Json } | undefined
 }
 
 interface OpenTool {
@@ -46,6 +59,7 @@ interface ToolFragment {
   readonly name: string | undefined
   readonly kind: 'function' | 'custom'
   readonly text: string
+  readonly signature: string | undefined
 }
 
 /** upstream stream → neutral events (see `WireFormat`). */
@@ -120,6 +134,7 @@ function choiceState(state: State, choice: Json): ChoiceState {
     waiting: new Map(),
     toolIds: new Set(),
     citations: undefined,
+    hasPlainThoughts: false,
   }
   state.choices.set(index, fresh)
   return fresh
@@ -129,9 +144,10 @@ type DeltaField = readonly [name: string, decode: (choice: ChoiceState, value: u
 
 /** What each field of a delta means, in the order in which fields of one delta take effect. */
 const DELTA_FIELDS: readonly DeltaField[] = [
-  ['reasoning_content', (choice, value) => textDelta(choice, 'reasoning', value)],
+  ['reasoning_content', plainThought],
   // Some hosts call it `reasoning`; one that sends both repeats itself.
-  ['reasoning', (choice, value, delta) => ('reasoning_content' in delta ? [] : textDelta(choice, 'reasoning', value))],
+  ['reasoning', (choice, value, delta) => ('reasoning_content' in delta ? [] : plainThought(choice, value, delta))],
+  ['reasoning_details', (choice, value) => detailsOf(value).flatMap(entry => detailDelta(choice, entry))],
   ['content', (choice, value, delta) => textDelta(choice, 'text', value, delta)],
   ['annotations', keepCitations],
   ['refusal', (choice, value) => textDelta(choice, 'refusal', value)],
@@ -147,6 +163,43 @@ function decodeChoice(choice: ChoiceState, wire: Json): CallEvent[] {
     const value = delta[field]
     return value === undefined || value === null ? [] : decode(choice, value, delta)
   })
+}
+
+function detailsOf(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+/** Words of a thought, unless the same delta has them as entries as well. */
+function plainThought(choice: ChoiceState, value: unknown, delta: Json): CallEvent[] {
+  if (detailsOf(delta.reasoning_details).some(entry => decodeDetail(entry, undefined)?.text)) return []
+  const events = textDelta(choice, 'reasoning', value)
+  if (events.length > 0) choice.hasPlainThoughts = true
+  return events
+}
+
+/** A piece of an entry: its words, its signature or both. Encrypted ones come whole and are thoughts of their own. */
+function detailDelta(choice: ChoiceState, wire: Json): CallEvent[] {
+  const detail = decodeDetail(wire, undefined)
+  if (!detail) return []
+  const { text, signature = '', encrypted, extensions } = detail
+  const fields = extensions?.[FORMAT] ?? {}
+  if (encrypted !== undefined) {
+    const opening = [...releaseAll(choice), ...openPart(choice, { kind: 'reasoning' })]
+    return [...opening, ...closePart(choice, { encrypted, ...(extensions && { extensions }) })]
+  }
+  if (text === '' && signature === '') return []
+  const { open } = choice
+  const isOpen = open?.kind === 'reasoning' && (open.seal === undefined || open.seal.entry === wire.index)
+  const events = isOpen ? [] : [...releaseAll(choice), ...openPart(choice, { kind: 'reasoning' })]
+  const seal = (isOpen && open.seal) || { signature: '', fields: {} }
+  if (choice.open) {
+    choice.open.seal = {
+      entry: wire.index,
+      signature: seal.signature + signature,
+      fields: { ...seal.fields, ...fields },
+    }
+  }
+  return text === '' || choice.hasPlainThoughts ? events : [...events, partDelta(choice, text)]
 }
 
 function textDelta(
@@ -181,13 +234,24 @@ function openPart(choice: ChoiceState, opening: PartOpening, tool?: OpenTool): C
   return [...closing, { type: 'part-start', choice: choice.index, part, ...opening }]
 }
 
-function closePart(choice: ChoiceState): CallEvent[] {
+type Seals = Pick<Extract<CallEvent, { type: 'part-end' }>, 'signature' | 'encrypted' | 'extensions'>
+
+function closePart(choice: ChoiceState, seals: Seals = sealsOf(choice.open)): CallEvent[] {
   if (!choice.open) return []
   const { part, kind } = choice.open
   choice.open = undefined
   const citations = kind === 'text' ? choice.citations : undefined
   if (citations) choice.citations = undefined
-  return [{ type: 'part-end', choice: choice.index, part, ...(citations && { citations }) }]
+  return [{ type: 'part-end', choice: choice.index, part, ...(citations && { citations }), ...seals }]
+}
+
+function sealsOf(open: OpenPart | undefined): Seals {
+  if (!open?.seal) return {}
+  const { signature, fields } = open.seal
+  return {
+    ...(signature !== '' && { signature }),
+    ...(Object.keys(fields).length > 0 && { extensions: { [FORMAT]: fields } }),
+  }
 }
 
 function toolDeltas(choice: ChoiceState, value: unknown): CallEvent[] {
@@ -201,6 +265,7 @@ function toolDeltas(choice: ChoiceState, value: unknown): CallEvent[] {
       id: typeof call.id === 'string' && call.id !== '' ? call.id : undefined,
       name: typeof inner.name === 'string' && inner.name !== '' ? inner.name : undefined,
       kind: isObject(call.custom) ? 'custom' : 'function',
+      signature: decodeCallSignature(call),
       text: typeof text === 'string' ? text : text === undefined || text === null ? '' : JSON.stringify(text),
     })
   })
@@ -245,10 +310,12 @@ function isAfterthought({ toolIds }: ChoiceState, { id, name, text }: ToolFragme
   return text.trim() === '' && name === undefined && (id === undefined || toolIds.has(id))
 }
 
-function openTool(choice: ChoiceState, index: number, { id, name = '', kind }: ToolFragment): CallEvent[] {
+function openTool(choice: ChoiceState, index: number, fragment: ToolFragment): CallEvent[] {
+  const { id, name = '', kind, signature } = fragment
   if (id !== undefined) choice.toolIds.add(id)
   const tool: OpenTool = { index, id, kind, progress: new JsonProgress() }
-  return openPart(choice, { kind: 'tool-call', id: id ?? `call_${index}`, name, toolKind: kind }, tool)
+  const seal = signature === undefined ? {} : { signature }
+  return openPart(choice, { kind: 'tool-call', id: id ?? `call_${index}`, name, toolKind: kind, ...seal }, tool)
 }
 
 /** Lets waiting calls go on in the order in which they began, up to one that is not complete. */

@@ -1,17 +1,9 @@
-import type {
-  Call,
-  Message,
-  OutputFormat,
-  Part,
-  Source,
-  Tool,
-  ToolCallPart,
-  ToolChoice,
-  ToolResultPart,
-} from '#core/call.ts'
+import type { Call, Message, OutputFormat, Part, Source, Tool, ToolChoice, ToolResultPart } from '#core/call.ts'
 import type { Target } from '#core/work.ts'
 import { encodeUrl } from '../data-url.ts'
 import type { EncodedRequest } from '../format.ts'
+import { encodeToolCall } from './encode-response.ts'
+import { encodeReasoningDetails } from './reasoning-details.ts'
 
 const FORMAT = 'chat-completions'
 
@@ -79,7 +71,8 @@ function withoutUndefined(fields: Json): Json {
 
 function encodeMessage(message: Message, warn: Warn): Json[] {
   if (message.role === 'tool') return message.parts.flatMap(part => encodeToolResult(part, warn))
-  const text = message.parts.filter(part => part.type === 'reasoning').map(part => part.text)
+  const thoughts = message.parts.filter(part => part.type === 'reasoning')
+  const text = thoughts.map(part => part.text).filter(words => words !== '')
   const refusals = message.parts.filter(part => part.type === 'refusal').map(part => part.text)
   const calls = message.parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
   const content = message.parts.flatMap(part => encodePart(part, warn))
@@ -89,6 +82,7 @@ function encodeMessage(message: Message, warn: Warn): Json[] {
       content: content.length === 0 ? null : encodeContent(content),
       name: message.name,
       reasoning_content: text.length === 0 ? undefined : text.join('\n'),
+      reasoning_details: encodeReasoningDetails(thoughts),
       refusal: refusals.length === 0 ? undefined : refusals.join('\n'),
       tool_calls: calls.length === 0 ? undefined : calls,
     }),
@@ -99,12 +93,6 @@ function encodeMessage(message: Message, warn: Warn): Json[] {
 function encodeContent(parts: readonly Json[]): unknown {
   const [only, second] = parts
   return second === undefined && only?.type === 'text' ? only.text : parts
-}
-
-function encodeToolCall(part: ToolCallPart): Json {
-  return part.kind === 'custom'
-    ? { id: part.id, type: 'custom', custom: { name: part.name, input: part.arguments } }
-    : { id: part.id, type: 'function', function: { name: part.name, arguments: part.arguments } }
 }
 
 /** Tool messages carry text only here, and know no error flag. */

@@ -2,6 +2,7 @@ import type { Part, ToolCallPart, UrlCitation } from '#core/call.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import type { AnswerContext } from '../format.ts'
 import { encodeFinish } from './finish-reason.ts'
+import { encodeCallSignature, encodeReasoningDetails } from './reasoning-details.ts'
 import { encodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -41,21 +42,26 @@ function encodeMessage(parts: readonly Part[]): Json {
   const calls = parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
   const audio = parts.find(part => part.type === 'audio')
   const reasoning = joined('reasoning')
+  const details = encodeReasoningDetails(parts.filter(part => part.type === 'reasoning'))
   return {
     role: 'assistant',
     content: joined('text'),
     refusal: joined('refusal'),
-    ...(reasoning !== null && { reasoning_content: reasoning }),
+    ...(reasoning && { reasoning_content: reasoning }),
+    ...(details && { reasoning_details: details }),
     ...(citations.length > 0 && { annotations: citations.map(encodeCitation) }),
     ...(audio?.source.kind === 'base64' && { audio: { data: audio.source.data, transcript: audio.transcript ?? '' } }),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
 }
 
-function encodeToolCall(part: ToolCallPart): Json {
-  return part.kind === 'custom'
-    ? { id: part.id, type: 'custom', custom: { name: part.name, input: part.arguments } }
-    : { id: part.id, type: 'function', function: { name: part.name, arguments: part.arguments } }
+export function encodeToolCall(part: ToolCallPart): Json {
+  const { id, name, kind, arguments: written, signature } = part
+  const call =
+    kind === 'custom'
+      ? { id, type: 'custom', custom: { name, input: written } }
+      : { id, type: 'function', function: { name, arguments: written } }
+  return { ...call, ...encodeCallSignature(signature) }
 }
 
 export function encodeCitation(citation: UrlCitation): Json {

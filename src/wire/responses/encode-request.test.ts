@@ -114,6 +114,21 @@ describe('encodeRequest', () => {
     assert.deepEqual(warnings, [])
   })
 
+  it('sends a thought of another format only with its seal, which it then wants back, too', () => {
+    const parts: Part[] = [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'reasoning', text: 'Well.', encrypted: 'sealed' },
+      { type: 'text', text: 'Hi' },
+    ]
+    const { body, warnings } = encode({ extensions: {}, messages: [{ role: 'assistant', parts }] })
+    assert.deepEqual(body.input, [
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Well.' }], encrypted_content: 'sealed' },
+      { role: 'assistant', content: 'Hi' },
+    ])
+    assert.deepEqual(body.include, ['reasoning.encrypted_content'])
+    assert.deepEqual(warnings, ['reasoning without its seal has no equivalent in responses'])
+  })
+
   it('stores nothing for a call of another format, and has its reasoning sealed', () => {
     const { body } = encode({
       extensions: {},

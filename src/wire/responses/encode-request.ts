@@ -1,4 +1,14 @@
-import type { Call, Message, OutputFormat, Part, Source, Tool, ToolChoice, ToolResultPart } from '#core/call.ts'
+import type {
+  Call,
+  Message,
+  OutputFormat,
+  Part,
+  ReasoningPart,
+  Source,
+  Tool,
+  ToolChoice,
+  ToolResultPart,
+} from '#core/call.ts'
 import type { Target } from '#core/work.ts'
 import { encodeUrl } from '../data-url.ts'
 import type { EncodedRequest } from '../format.ts'
@@ -12,6 +22,8 @@ interface Context {
   readonly warn: (what: string) => void
   /** Ids of custom tools' calls: their results are items of another type. */
   readonly customCalls: ReadonlySet<string>
+  /** The call comes from a client of another format. */
+  readonly isForeign: boolean
 }
 
 /** neutral → upstream (see `WireFormat`). */
@@ -20,9 +32,9 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
   const warn = (what: string) => warnings.add(`${what} has no equivalent in ${FORMAT}`)
   for (const [field, isLost] of LOST_FIELDS) if (isLost(call)) warn(field)
   warnOfForeignFields(call, warn)
-  const context: Context = { warn, customCalls: customCallIds(call) }
   const own = ownFields(call)
   const isForeign = call.extensions[FORMAT] === undefined
+  const context: Context = { warn, customCalls: customCallIds(call), isForeign }
   const { instructions, messages } = takeInstructions(call.messages)
   const body = withoutUndefined({
     // The whole history comes with each call of another format, so nothing need be stored for the next one.
@@ -95,7 +107,8 @@ function takeInstructions(messages: readonly Message[]) {
 function encodeInclude(call: Call, own: unknown, isForeign: boolean): unknown {
   const include: unknown[] = Array.isArray(own) ? [...own] : []
   if (call.topLogprobs !== undefined) include.push(INCLUDE_LOGPROBS)
-  const isThinking = call.reasoning !== undefined && call.reasoning.effort !== 'none'
+  const hasThought = allParts(call).some(part => part.type === 'reasoning' && part.encrypted !== undefined)
+  const isThinking = (call.reasoning !== undefined && call.reasoning.effort !== 'none') || hasThought
   if (isForeign && isThinking) include.push('reasoning.encrypted_content')
   return include.length === 0 ? undefined : include
 }
@@ -120,6 +133,7 @@ function encodeMessage(message: Message, context: Context): Json[] {
     run = []
   }
   for (const part of message.parts) {
+    if (part.type === 'reasoning' && isUseless(part, context)) continue
     const item = encodeItem(part, message.role, context)
     if (item) {
       endRun()
@@ -134,6 +148,17 @@ function encodeMessage(message: Message, context: Context): Json[] {
   endRun()
   if (message.parts.length === 0 && message.role !== 'tool') items.push({ role: message.role, content: [] })
   return items
+}
+
+/**
+ * Models read their thoughts out of the seal: the API has no use for others, and refuses some. Hosts that read words
+ * instead have clients of this format, whose thoughts stay.
+ */
+function isUseless({ text, encrypted }: ReasoningPart, { isForeign, warn }: Context): boolean {
+  const isReadable = text !== '' && !isForeign
+  if (encrypted !== undefined || isReadable) return false
+  warn('reasoning without its seal')
+  return true
 }
 
 /** A lone text is sent as a string: every compatible host reads that, not every one reads parts. */
@@ -152,7 +177,7 @@ function encodeItem(part: Part, role: Message['role'], context: Context): Json |
   switch (part.type) {
     case 'reasoning':
       if (part.signature !== undefined) context.warn('the signature of a thought')
-      return { ...encodeReasoning(part), ...(part.encrypted !== undefined && { encrypted_content: part.encrypted }) }
+      return encodeReasoning(part)
     case 'tool-call':
       if (part.signature !== undefined) context.warn('the signature of a tool call')
       return encodeToolCall(part)
