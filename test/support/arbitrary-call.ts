@@ -6,7 +6,7 @@ import { jsonValue } from './arbitrary-json.ts'
  * Calls that chat-completions can carry. What it cannot tell apart is generated in the one form that comes back:
  *
  * - an assistant's reasoning is one part at the front, its refusal one part before its tool calls, since each is one
- *   field of the message; both are left out when empty;
+ *   field of the message; both are left out when empty, and so is what it said;
  * - results of tools that follow each other stand in one message, since each result is a message of its own;
  * - audio is base64 with the media type that its format implies; a data URL is always base64, any other URL never;
  * - a tool without a description has no empty one, a list of tools is never empty, an output schema has a name;
@@ -116,6 +116,10 @@ export const thoughts: fc.Arbitrary<ReasoningPart[]> = fc.oneof(
 )
 const refusalPart: fc.Arbitrary<Part> = fc.record({ type: fc.constant('refusal' as const), text: someText })
 
+function isNoEmptyText(part: Part): boolean {
+  return part.type !== 'text' || part.text !== ''
+}
+
 const message: fc.Arbitrary<Message> = fc.oneof(
   fc.record(
     {
@@ -131,7 +135,7 @@ const message: fc.Arbitrary<Message> = fc.oneof(
       parts: fc
         .tuple(
           thoughts,
-          fc.array(contentPart, { maxLength: 2 }),
+          fc.array(contentPart.filter(isNoEmptyText), { maxLength: 2 }),
           optionally(refusalPart),
           fc.array(toolCall, { maxLength: 3 }),
         )

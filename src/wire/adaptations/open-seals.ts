@@ -1,6 +1,8 @@
 import type { Part, ReasoningPart, TextPart, ToolCallPart } from '#core/call.ts'
 import type { Sides } from '../adaptation.ts'
+import type { FormatName } from '../format.ts'
 import { type Seal, unwrapSeal } from './seal-envelope.ts'
+import { SEAL_PLACES } from './seal-places.ts'
 
 /** A part of the history, and the seal that came on it. */
 interface Sealed {
@@ -10,8 +12,7 @@ interface Sealed {
 
 /**
  * A message's parts as the upstream may see them: its own seals where they were made, and no one else's. A thought that
- * was nothing but another's seal is gone; one that can be read stays, unsealed, and the upstream's format says whether
- * such a thought may be sent.
+ * was nothing but another's seal is gone; one that can be read stays where words alone are taken.
  */
 export function openSeals(parts: readonly Part[], { client, upstream }: Sides, warn: (text: string) => void): Part[] {
   const sealed = parts.map((part): Sealed => ({ part, seal: readSeal(part, client) }))
@@ -19,7 +20,8 @@ export function openSeals(parts: readonly Part[], { client, upstream }: Sides, w
   let sealOfNextCall: string | undefined
   for (const { part, seal } of inOrder(sealed)) {
     const isOurs = seal?.format === upstream
-    if (seal && !isOurs) warn(`reasoning sealed by ${seal.format || 'nobody known'} has no equivalent in ${upstream}`)
+    if (seal && !isOurs && !isReadable(seal, upstream))
+      warn(`reasoning sealed by ${seal.format || 'nobody known'} has no equivalent in ${upstream}`)
     const value = isOurs ? seal.value : undefined
     if (part.type === 'tool-call') {
       opened.push(withSignature(part, value ?? sealOfNextCall))
@@ -28,7 +30,7 @@ export function openSeals(parts: readonly Part[], { client, upstream }: Sides, w
       // Words that were there for the seal alone go with it.
       if (part.text !== '' || isOurs || !seal) opened.push(withSignature(part, value))
     } else if (part.type !== 'reasoning' || !seal) opened.push(part)
-    else if (!isOurs) opened.push(...readable(part))
+    else if (!isOurs) opened.push(...readable(part, upstream))
     else if (seal.kind === 'tool-call') sealOfNextCall = seal.value
     else if (seal.kind === 'text') sealText(opened, seal.value)
     else opened.push(thought(part, seal))
@@ -77,8 +79,13 @@ function withSignature<P extends ToolCallPart | TextPart>(part: P, signature: st
   return (signature === undefined ? bare : { ...bare, signature }) as P
 }
 
-function readable({ text }: ReasoningPart): Part[] {
-  return text === '' ? [] : [{ type: 'reasoning', text }]
+/** Words of which nothing is lost. */
+function isReadable({ kind }: Seal, upstream: FormatName): boolean {
+  return kind === 'words' && SEAL_PLACES[upstream].takesWords
+}
+
+function readable({ text }: ReasoningPart, upstream: FormatName): Part[] {
+  return text !== '' && SEAL_PLACES[upstream].takesWords ? [{ type: 'reasoning', text }] : []
 }
 
 /** The seal is that of the text before it, or of a text that was there for the seal alone. */
@@ -90,5 +97,6 @@ function sealText(opened: Part[], signature: string): void {
 
 function thought({ text }: ReasoningPart, { format, kind, value, notes }: Seal): ReasoningPart {
   const fields = notes?.fields
-  return { type: 'reasoning', text, [kind]: value, ...(fields && { extensions: { [format]: fields } }) }
+  const sealed = kind === 'words' ? {} : { [kind]: value }
+  return { type: 'reasoning', text, ...sealed, ...(fields && { extensions: { [format]: fields } }) }
 }

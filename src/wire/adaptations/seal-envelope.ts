@@ -12,8 +12,11 @@ export interface Seal {
   readonly notes?: SealNotes | undefined
 }
 
-/** What was sealed, and so where the seal belongs: `signature` and `encrypted` are those of a `ReasoningPart`. */
-export type SealKind = 'signature' | 'encrypted' | 'tool-call' | 'text'
+/**
+ * What was sealed, and so where the seal belongs: `signature` and `encrypted` are those of a `ReasoningPart`. `words`
+ * were not sealed at all; the empty seal says whose they are.
+ */
+export type SealKind = 'signature' | 'encrypted' | 'words' | 'tool-call' | 'text'
 
 export interface SealNotes {
   /** What the sealer's format says beside the seal and wants back with it. */
@@ -28,7 +31,7 @@ const MARK = 'tollgate:'
 export const ENVELOPE_START = Buffer.from(MARK).toString('base64')
 
 const LETTER =
-  /^tollgate:(?<format>[a-z-]+):(?<kind>signature|encrypted|tool-call|text)(?:\?(?<notes>[^:]*))?:(?<value>.*)$/s
+  /^tollgate:(?<format>[a-z-]+):(?<kind>signature|encrypted|words|tool-call|text)(?:\?(?<notes>[^:]*))?:(?<value>.*)$/s
 
 export function wrapSeal({ format, kind, value, notes }: Seal): string {
   const suffix = notes ? `?${encodeURIComponent(JSON.stringify(notes))}` : ''
@@ -39,7 +42,7 @@ export function wrapSeal({ format, kind, value, notes }: Seal): string {
 export function unwrapSeal(text: string): Seal | undefined {
   if (!text.startsWith(ENVELOPE_START)) return undefined
   const letter = LETTER.exec(Buffer.from(text, 'base64').toString())?.groups
-  if (!letter) return { format: '', kind: 'signature', value: '' }
+  if (!letter) return { format: '', kind: 'words', value: '' }
   const { format = '', kind, notes, value = '' } = letter
   return { format, kind: kind as SealKind, value, ...(notes !== undefined && { notes: readNotes(notes) }) }
 }

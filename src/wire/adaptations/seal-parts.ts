@@ -29,12 +29,16 @@ function sealPart(part: Part, sides: Sides, others: number): Part[] {
 
 type Seals = Pick<ReasoningPart, 'signature' | 'encrypted'>
 
-/** A thought's seal in the field where the client keeps it; nothing for a thought that is not sealed. */
+/**
+ * A thought's seal in the field where the client keeps it. One that nobody has sealed gets an empty one where upstreams
+ * of the client's format do not take such a thought, so that it does not reach them when the conversation does.
+ */
 export function wrapThought(thought: Seals & Pick<ReasoningPart, 'extensions'>, sides: Sides, others: number): Seals {
   const { signature, encrypted, extensions } = thought
   if (signature !== undefined) return carriedBy(wrap('signature', signature, { sides, others, extensions }), sides)
   if (encrypted !== undefined) return carriedBy(wrap('encrypted', encrypted, { sides, others, extensions }), sides)
-  return {}
+  const isWelcome = SEAL_PLACES[sides.client].takesWords
+  return isWelcome ? {} : carriedBy(wrap('words', '', { sides, others, extensions }), sides)
 }
 
 /** The seals of a thought that carries this one. */

@@ -1,7 +1,7 @@
 import type { ReasoningPart } from '#core/call.ts'
 import type { FormatName } from '../format.ts'
 
-/** Where a client of a format keeps seals, so that typed clients send them back. */
+/** Where clients of a format keep seals, so that typed ones send them back, and what its upstreams do without them. */
 export interface SealPlaces {
   /** Of a thought. */
   readonly thought: keyof Pick<ReasoningPart, 'signature' | 'encrypted'>
@@ -11,11 +11,13 @@ export interface SealPlaces {
   readonly onTexts: boolean
   /** Thoughts stay where they are among the other parts. */
   readonly keepsOrder: boolean
+  /** Upstreams take thoughts that nobody has sealed; others refuse the request, or have no use for them. */
+  readonly takesWords: boolean
 }
 
 export const SEAL_PLACES: Readonly<Record<FormatName, SealPlaces>> = Object.freeze({
-  'chat-completions': { thought: 'signature', onCalls: true, onTexts: false, keepsOrder: false },
-  messages: { thought: 'signature', onCalls: false, onTexts: false, keepsOrder: true },
-  responses: { thought: 'encrypted', onCalls: false, onTexts: false, keepsOrder: true },
-  'generate-content': { thought: 'signature', onCalls: true, onTexts: true, keepsOrder: true },
+  'chat-completions': { thought: 'signature', onCalls: true, onTexts: false, keepsOrder: false, takesWords: true },
+  messages: { thought: 'signature', onCalls: false, onTexts: false, keepsOrder: true, takesWords: false },
+  responses: { thought: 'encrypted', onCalls: false, onTexts: false, keepsOrder: true, takesWords: false },
+  'generate-content': { thought: 'signature', onCalls: true, onTexts: true, keepsOrder: true, takesWords: true },
 } as const)

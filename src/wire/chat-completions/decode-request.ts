@@ -76,11 +76,12 @@ function decodeMessage(message: ChatMessage, index: number): Message {
   }
   const content = decodeContent(message.content, `${path}.content`)
   if (role === 'tool') return decodeToolMessage(message, content, path)
-  const parts: Part[] = []
-  parts.push(...decodeReasoning(message))
-  parts.push(...content)
+  const calls = decodeToolCalls(message, path)
+  // Clients of streams have an empty text where nothing was said before a call.
+  const isSilent = calls.length > 0 && message.content === ''
+  const parts: Part[] = [...decodeReasoning(message), ...(isSilent ? [] : content)]
   if (message.refusal) parts.push({ type: 'refusal', text: message.refusal })
-  parts.push(...decodeToolCalls(message, path))
+  parts.push(...calls)
   return { role, parts, ...(message.name && { name: message.name }) }
 }
 

@@ -16,6 +16,13 @@ describe('decodeReasoning', () => {
     ])
   })
 
+  it('gives the words to a signature that has none', () => {
+    const entry = { type: 'reasoning.text', signature: 's', index: 0 }
+    assert.deepEqual(decodeReasoning({ reasoning: 'a', reasoning_details: [entry] }), [
+      { type: 'reasoning', text: 'a', signature: 's' },
+    ])
+  })
+
   it('keeps the words where the entries are seals alone', () => {
     const entry = { type: 'reasoning.encrypted', data: 'e', id: 'rs_1', format: null, index: 3 }
     assert.deepEqual(decodeReasoning({ reasoning: 'a', reasoning_details: [entry, 'nonsense', { type: 'x' }] }), [

@@ -21,6 +21,9 @@ export function decodeReasoning(message: Json): ReasoningPart[] {
   const sealed = details.flatMap((entry, position) => (isObject(entry) ? (decodeDetail(entry, position) ?? []) : []))
   const plain = [message.reasoning_content, message.reasoning].find(text => typeof text === 'string' && text !== '')
   if (typeof plain !== 'string' || sealed.some(part => part.text !== '')) return sealed
+  // The words are those of a signature without any; what is encrypted has none.
+  const signed = sealed.find(part => part.signature !== undefined)
+  if (signed) return sealed.map(part => (part === signed ? { ...part, text: plain } : part))
   return [{ type: 'reasoning', text: plain }, ...sealed]
 }
 
