@@ -185,7 +185,7 @@ const ownFields = fc.record(
     store: fc.boolean(),
     previous_response_id: name,
     include: fc.constant(['reasoning.encrypted_content']),
-    reasoning: fc.record({ summary: fc.constantFrom('auto', 'detailed') }),
+    reasoning: fc.record({ summary: fc.constantFrom('concise', 'detailed') }),
     text: fc.record({ x_style: name }),
     truncation: fc.constant('auto'),
     x_field: jsonValue.filter(value => value !== null),
@@ -207,7 +207,13 @@ export const anyResponsesCall: fc.Arbitrary<Call> = fc
       temperature: decimal(2),
       topP: decimal(1),
       topLogprobs: fc.integer({ min: 0, max: 20 }),
-      reasoning: fc.record({ effort: fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max') }),
+      reasoning: fc.record(
+        {
+          effort: fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
+          isShown: fc.constant(true),
+        },
+        { requiredKeys: ['effort'] },
+      ),
       verbosity: fc.constantFrom('low', 'medium', 'high'),
       cacheKey: text,
       endUser: text,
@@ -218,7 +224,12 @@ export const anyResponsesCall: fc.Arbitrary<Call> = fc
     },
     { requiredKeys: ['model', 'messages', 'isStream', 'extensions'] },
   )
-  .map(each => ({ ...each, wantsStreamUsage: each.isStream }))
+  .map(each => {
+    // A summary of whatever kind is shown.
+    const isShown = each.extensions[FORMAT]?.reasoning !== undefined
+    const reasoning = isShown ? { reasoning: { ...each.reasoning, isShown } } : {}
+    return { ...each, ...reasoning, wantsStreamUsage: each.isStream }
+  })
 
 export const anyResponsesUsage: fc.Arbitrary<Usage> = fc
   .tuple(anyUsage, fc.nat(), fc.nat())

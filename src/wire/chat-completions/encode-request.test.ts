@@ -124,6 +124,13 @@ describe('encodeRequest', () => {
     ])
   })
 
+  it('makes of a budget the effort that comes nearest to it', () => {
+    const effort = (reasoning: Call['reasoning']) => encode({ reasoning }).body.reasoning_effort
+    assert.equal(effort({ budgetTokens: 10_000 }), 'medium')
+    assert.equal(effort({ budgetTokens: 10_000, effort: 'low' }), 'low')
+    assert.equal(effort({ isShown: true }), undefined)
+  })
+
   it('leaves out what the format cannot say, and says so', () => {
     const image: Part = { type: 'image', source: { kind: 'file', id: 'f' } }
     const foreign: Part = { type: 'opaque', format: 'messages', value: { type: 'redacted_thinking' } }

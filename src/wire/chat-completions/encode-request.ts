@@ -2,6 +2,7 @@ import type { Call, Message, OutputFormat, Part, Source, Tool, ToolChoice, ToolR
 import type { Target } from '#core/work.ts'
 import { encodeUrl } from '../data-url.ts'
 import type { EncodedRequest } from '../format.ts'
+import { effortOfBudget } from '../reasoning-budget.ts'
 import { encodeToolCall } from './encode-response.ts'
 import { encodeReasoningDetails } from './reasoning-details.ts'
 
@@ -38,7 +39,7 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     n: call.choices,
     logprobs: call.topLogprobs === undefined ? undefined : true,
     top_logprobs: call.topLogprobs,
-    reasoning_effort: call.reasoning?.effort,
+    reasoning_effort: encodeEffort(call.reasoning, target),
     verbosity: call.verbosity,
     modalities: call.modalities,
     audio: call.audioOutput,
@@ -51,6 +52,13 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     stream_options: call.isStream && target.quirks.streamOptions !== false ? { include_usage: true } : undefined,
   })
   return { body, warnings: [...warnings] }
+}
+
+/** A budget alone becomes the effort that comes nearest to it. */
+function encodeEffort(reasoning: Call['reasoning'], { limits }: Target): string | undefined {
+  const { effort, budgetTokens } = reasoning ?? {}
+  if (effort !== undefined || budgetTokens === undefined) return effort
+  return effortOfBudget(budgetTokens, limits?.maxOutputTokens)
 }
 
 function allParts(call: Call): Part[] {

@@ -129,6 +129,13 @@ describe('encodeRequest', () => {
     assert.deepEqual(warnings, ['reasoning without its seal has no equivalent in responses'])
   })
 
+  it('says how to think in the words of other formats', () => {
+    const control = (reasoning: Call['reasoning']) => encode({ extensions: {}, reasoning }).body.reasoning
+    assert.deepEqual(control({ budgetTokens: 20_000 }), { effort: 'high' })
+    assert.deepEqual(control({ effort: 'low', isShown: true }), { effort: 'low', summary: 'auto' })
+    assert.equal(control({ isShown: false }), undefined)
+  })
+
   it('stores nothing for a call of another format, and has its reasoning sealed', () => {
     const { body } = encode({
       extensions: {},

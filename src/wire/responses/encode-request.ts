@@ -13,8 +13,9 @@ import type { Target } from '#core/work.ts'
 import { encodeUrl } from '../data-url.ts'
 import type { EncodedRequest } from '../format.ts'
 import { isObject } from '../json/parse.ts'
+import { effortOfBudget } from '../reasoning-budget.ts'
 import { FORMAT, type Json, ownFields } from './decode-item.ts'
-import { INCLUDE_LOGPROBS } from './decode-request.ts'
+import { INCLUDE_LOGPROBS, SUMMARY_AUTO } from './decode-request.ts'
 import { encodeCitation, encodeReasoning, encodeToolCall } from './encode-item.ts'
 
 /** What is known while the parts of a call are written. */
@@ -52,7 +53,7 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     temperature: call.temperature,
     top_p: call.topP,
     top_logprobs: call.topLogprobs,
-    reasoning: mergedObject(own.reasoning, { effort: call.reasoning?.effort }),
+    reasoning: encodeReasoningControl(call.reasoning, own.reasoning, target),
     prompt_cache_key: call.cacheKey,
     safety_identifier: call.endUser,
     metadata: call.metadata,
@@ -111,6 +112,14 @@ function encodeInclude(call: Call, own: unknown, isForeign: boolean): unknown {
   const isThinking = (call.reasoning !== undefined && call.reasoning.effort !== 'none') || hasThought
   if (isForeign && isThinking) include.push('reasoning.encrypted_content')
   return include.length === 0 ? undefined : include
+}
+
+/** A budget alone becomes the effort that comes nearest to it; what the client says of summaries in its own words stays. */
+function encodeReasoningControl(reasoning: Call['reasoning'], own: unknown, { limits }: Target): Json | undefined {
+  const { effort, budgetTokens, isShown } = reasoning ?? {}
+  const ofBudget = budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens, limits?.maxOutputTokens)
+  const summary = isShown && !(isObject(own) && 'summary' in own) ? { summary: SUMMARY_AUTO } : {}
+  return mergedObject(own, { effort: effort ?? ofBudget, ...summary })
 }
 
 function mergedObject(own: unknown, fields: Json): Json | undefined {
