@@ -4,7 +4,7 @@ import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeFault } from '../openai-fault.ts'
 import { decodeFinish } from './finish-reason.ts'
-import { decodeCallSignature, decodeReasoning } from './reasoning-details.ts'
+import { decodeCallSignature, decodeReasoning, decodeSaid } from './reasoning-details.ts'
 import { decodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -44,10 +44,10 @@ function decodeChoice(choice: Json, position: number): Choice {
 /** Reasoning first, then what was said, then what is to be called: the order in which models produce them. */
 function decodeMessage(message: Json): Part[] {
   const parts: Part[] = [...decodeReasoning(message)]
-  if (typeof message.content === 'string' && message.content !== '') {
-    const citations = decodeCitations(message.annotations)
-    parts.push({ type: 'text', text: message.content, ...(citations && { citations }) })
-  }
+  const citations = decodeCitations(message.annotations)
+  const said = decodeSaid(message.content)
+  const cited = said.findLast(({ type }) => type === 'text')
+  parts.push(...said.map((part): Part => (part === cited && citations ? { ...cited, type: 'text', citations } : part)))
   if (typeof message.refusal === 'string') parts.push({ type: 'refusal', text: message.refusal })
   if (isObject(message.audio)) parts.push(decodeAudio(message.audio))
   parts.push(...decodeToolCalls(message))

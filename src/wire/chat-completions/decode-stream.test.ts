@@ -182,6 +182,19 @@ describe('decodeStream', () => {
     ])
   })
 
+  it('reads thoughts that stand among texts, as Mistral has them', () => {
+    const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+    const parts = partsOf(
+      { content: [thinking('H')] },
+      { content: [thinking('m.'), { type: 'text', text: 'H' }] },
+      { content: 'i' },
+    )
+    assert.deepEqual(parts, [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'text', text: 'Hi' },
+    ])
+  })
+
   it('takes entries that say again what has been said for no more than their seals', () => {
     const entry = { type: 'reasoning.text', text: 'Hm.', signature: 's', index: 0 }
     const parts = partsOf({ reasoning_content: 'Hm.' }, { reasoning_details: [entry] })

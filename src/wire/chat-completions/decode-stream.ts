@@ -9,7 +9,7 @@ import { decodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
 import { decodeCitations, decodeLogprobs } from './decode-response.ts'
 import { decodeFinish } from './finish-reason.ts'
-import { decodeCallSignature, decodeDetail } from './reasoning-details.ts'
+import { decodeCallSignature, decodeDetail, decodeSaid } from './reasoning-details.ts'
 import { decodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -148,7 +148,10 @@ const DELTA_FIELDS: readonly DeltaField[] = [
   // Some hosts call it `reasoning`; one that sends both repeats itself.
   ['reasoning', (choice, value, delta) => ('reasoning_content' in delta ? [] : plainThought(choice, value, delta))],
   ['reasoning_details', (choice, value) => detailsOf(value).flatMap(entry => detailDelta(choice, entry))],
-  ['content', (choice, value, delta) => textDelta(choice, 'text', value, delta)],
+  [
+    'content',
+    (choice, value, delta) => decodeSaid(value).flatMap(({ type, text }) => textDelta(choice, type, text, delta)),
+  ],
   ['annotations', keepCitations],
   ['refusal', (choice, value) => textDelta(choice, 'refusal', value)],
   ['audio', (choice, value) => textDelta(choice, 'audio', isObject(value) ? value.data : undefined)],

@@ -73,6 +73,18 @@ function encodeWords(text: string, signature?: string): Json[] {
   return [{ type: TEXT, text, ...(signature !== undefined && { signature }) }]
 }
 
+/** What stands in `content`: a text, or on Mistral's hosts a list in which thoughts stand among texts. */
+export function decodeSaid(content: unknown): { readonly type: 'text' | 'reasoning'; readonly text: string }[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  if (!Array.isArray(content)) return []
+  return content.filter(isObject).flatMap(part => {
+    if (part.type === 'text' && typeof part.text === 'string') return { type: 'text', text: part.text }
+    if (part.type !== 'thinking' || !Array.isArray(part.thinking)) return []
+    const texts = part.thinking.filter(isObject).map(({ text }) => (typeof text === 'string' ? text : ''))
+    return { type: 'reasoning', text: texts.join('') }
+  })
+}
+
 /** The seal of a tool call, as Google's chat-completions host has it. */
 export function decodeCallSignature({ extra_content: extra }: Json): string | undefined {
   const google = isObject(extra) ? extra.google : undefined
