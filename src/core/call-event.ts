@@ -41,7 +41,7 @@ export type CallEvent =
       readonly choice: number
       readonly part: number
       readonly citations?: readonly UrlCitation[] | undefined
-      /** A reasoning part's seals, as in `ReasoningPart`. */
+      /** The seals of a thought, or the signature of a text; a tool call's is known when it begins. */
       readonly signature?: string | undefined
       readonly encrypted?: string | undefined
       readonly extensions?: Extensions | undefined
@@ -57,4 +57,6 @@ export type PartOpening =
   | { readonly kind: 'audio'; readonly mediaType?: string | undefined; readonly format?: string | undefined }
   /** Comes at once: no deltas follow. */
   | { readonly kind: 'whole'; readonly value: ImagePart | AudioPart | VideoPart | DocumentPart | OpaquePart }
-  | ({ readonly kind: 'tool-call' } & Pick<ToolCallPart, 'id' | 'name'> & { readonly toolKind: ToolCallPart['kind'] })
+  | ({ readonly kind: 'tool-call' } & Pick<ToolCallPart, 'id' | 'name' | 'signature'> & {
+        readonly toolKind: ToolCallPart['kind']
+      })

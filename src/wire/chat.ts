@@ -1,4 +1,5 @@
 import type { Exchange, Target, Work } from '#core/work.ts'
+import { ENVELOPE_START } from './adaptations/seal-envelope.ts'
 import type { RequestFacts, Stated, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
@@ -29,9 +30,15 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
   const body = given ? { ...parsed, ...given } : parsed
   const facts = format.passThrough.readRequest(body)
   const encode = (target: Target): Exchange => {
-    if (target.format === format.name) return { ...passThrough(format, bytes, facts, target, stated), headers }
+    const isSame = target.format === format.name
+    // A seal that another format's upstream made would go on to a vendor that cannot read it.
+    if (isSame && !bytes.includes(ENVELOPE_START)) {
+      return { ...passThrough(format, bytes, facts, target, stated), headers }
+    }
     const call = format.decodeRequest(body)
-    return translate(format, upstreamFormat(target), { call, body, estimate: facts.estimate, stated }, target)
+    const request = { call, body, estimate: facts.estimate, stated }
+    const exchange = translate(format, upstreamFormat(target), request, target)
+    return isSame ? { ...exchange, headers } : exchange
   }
   return {
     scene: 'chat',

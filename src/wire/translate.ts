@@ -7,6 +7,7 @@ import { adaptCustomTools } from './adaptations/custom-tools.ts'
 import { adaptEmptyArguments } from './adaptations/empty-arguments.ts'
 import { adaptJsonMode } from './adaptations/json-mode.ts'
 import { refuseDemands } from './adaptations/refusals.ts'
+import { adaptSeals } from './adaptations/seals.ts'
 import { adaptToolIds } from './adaptations/tool-ids.ts'
 import { adaptToolNames } from './adaptations/tool-names.ts'
 import { adaptToolPairs } from './adaptations/tool-pairs.ts'
@@ -21,6 +22,7 @@ import { TranslatingStream } from './translating-stream.ts'
 /** In the order in which they meet a call. */
 const ADAPTATIONS: readonly Adapt[] = Object.freeze([
   refuseDemands,
+  adaptSeals,
   adaptTranslation,
   adaptJsonMode,
   adaptEmptyArguments,
@@ -43,7 +45,8 @@ export interface ClientRequest {
 const NO_LIMITS = Object.freeze({ contextLength: undefined, maxOutputTokens: undefined })
 
 /**
- * Client and upstream speak different formats: everything goes through the neutral form.
+ * Everything goes through the neutral form: client and upstream speak different formats, or the conversation holds
+ * what another format's upstream left in it.
  *
  * @throws Fault `unsupported_parameter` for what would change the meaning of the request if it were left out
  */
@@ -91,7 +94,7 @@ export function translateRequest(
   call: Call,
   target: Target,
 ): EncodedRequest & { readonly sides: Sides; readonly adapted: ReturnType<typeof adaptAll> } {
-  assertTranslatable(client, call)
+  if (client.name !== upstream.name) assertTranslatable(client, call)
   const sides: Sides = { client: client.name, upstream: upstream.name, quirks: target.quirks }
   const adapted = adaptAll(ADAPTATIONS, call, sides)
   const { body, warnings } = upstream.encodeRequest(adapted.call, target)

@@ -3,7 +3,7 @@ import type { ImagePart, Part, UrlCitation } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Choice, Finish, Result, TokenLogprob } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
-import { extensions } from './arbitrary-call.ts'
+import { extensions, thoughts } from './arbitrary-call.ts'
 import { jsonValue } from './arbitrary-json.ts'
 import { cutPlaces, cutText } from './cut.ts'
 
@@ -117,7 +117,7 @@ const anyImage: fc.Arbitrary<ImagePart> = fc.record({
 
 const parts: fc.Arbitrary<Part[]> = fc
   .tuple(
-    optionally(fc.record({ type: fc.constant('reasoning' as const), text })),
+    thoughts,
     optionally(
       fc.record(
         { type: fc.constant('text' as const), text, citations: anyCitations },

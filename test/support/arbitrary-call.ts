@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import type { Call, Message, OutputFormat, Part, Source, Tool, ToolChoice } from '#core/call.ts'
+import type { Call, Message, OutputFormat, Part, ReasoningPart, Source, Tool, ToolChoice } from '#core/call.ts'
 import { jsonValue } from './arbitrary-json.ts'
 
 /**
  * Calls that chat-completions can carry. What it cannot tell apart is generated in the one form that comes back:
  *
  * - an assistant's reasoning is one part at the front, its refusal one part before its tool calls, since each is one
- *   field of the message; both are left out when empty;
+ *   field of the message; both are left out when empty, and so is what it said;
  * - results of tools that follow each other stand in one message, since each result is a message of its own;
  * - audio is base64 with the media type that its format implies; a data URL is always base64, any other URL never;
  * - a tool without a description has no empty one, a list of tools is never empty, an output schema has a name;
@@ -62,16 +62,20 @@ const contentPart: fc.Arbitrary<Part> = fc.oneof(
   opaquePart,
 )
 
-const toolCall: fc.Arbitrary<Part> = fc.record({
-  type: fc.constant('tool-call' as const),
-  kind: fc.constantFrom('function' as const, 'custom' as const),
-  id: someText,
-  name,
-  arguments: fc.oneof(
-    text,
-    jsonValue.map(value => JSON.stringify(value)),
-  ),
-})
+const toolCall: fc.Arbitrary<Part> = fc.record(
+  {
+    type: fc.constant('tool-call' as const),
+    kind: fc.constantFrom('function' as const, 'custom' as const),
+    id: someText,
+    name,
+    arguments: fc.oneof(
+      text,
+      jsonValue.map(value => JSON.stringify(value)),
+    ),
+    signature: name,
+  },
+  { requiredKeys: ['type', 'kind', 'id', 'name', 'arguments'] },
+)
 
 const toolResult: fc.Arbitrary<Part> = fc.record(
   {
@@ -85,8 +89,37 @@ const toolResult: fc.Arbitrary<Part> = fc.record(
 
 const optionally = <T>(part: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(part, { maxLength: 1 })
 
-const reasoningPart: fc.Arbitrary<Part> = fc.record({ type: fc.constant('reasoning' as const), text: someText })
+const plainThought = fc.record({ type: fc.constant('reasoning' as const), text: someText })
+const hostFields = fc.record({ id: name, format: name }, { requiredKeys: [] })
+
+function fieldsOf(fields: Record<string, unknown>): Pick<ReasoningPart, 'extensions'> {
+  return Object.keys(fields).length === 0 ? {} : { extensions: { [FORMAT]: { ...fields } } }
+}
+
+const sealedThought: fc.Arbitrary<ReasoningPart> = fc.oneof(
+  fc
+    .record({ text, signature: name, fields: hostFields })
+    .map(({ fields, ...seal }): ReasoningPart => ({ type: 'reasoning', ...seal, ...fieldsOf(fields) })),
+  fc
+    .record({ encrypted: name, fields: hostFields })
+    .map(({ fields, encrypted }): ReasoningPart => ({ type: 'reasoning', text: '', encrypted, ...fieldsOf(fields) })),
+)
+const summary: fc.Arbitrary<ReasoningPart> = fc
+  .record({ text: someText, fields: hostFields })
+  .map(({ text, fields }) => ({ type: 'reasoning', text, ...fieldsOf({ ...fields, type: 'reasoning.summary' }) }))
+
+/** In words alone, which are one field of a message, or with seals, which stand in entries beside those words. */
+export const thoughts: fc.Arbitrary<ReasoningPart[]> = fc.oneof(
+  fc.array(plainThought, { maxLength: 1 }),
+  fc
+    .tuple(fc.array(fc.oneof(sealedThought, summary, plainThought), { maxLength: 2 }), sealedThought)
+    .map(([others, sealed]) => [...others, sealed]),
+)
 const refusalPart: fc.Arbitrary<Part> = fc.record({ type: fc.constant('refusal' as const), text: someText })
+
+function isNoEmptyText(part: Part): boolean {
+  return part.type !== 'text' || part.text !== ''
+}
 
 const message: fc.Arbitrary<Message> = fc.oneof(
   fc.record(
@@ -102,8 +135,8 @@ const message: fc.Arbitrary<Message> = fc.oneof(
       role: fc.constant('assistant' as const),
       parts: fc
         .tuple(
-          optionally(reasoningPart),
-          fc.array(contentPart, { maxLength: 2 }),
+          thoughts,
+          fc.array(contentPart.filter(isNoEmptyText), { maxLength: 2 }),
           optionally(refusalPart),
           fc.array(toolCall, { maxLength: 3 }),
         )

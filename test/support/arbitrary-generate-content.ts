@@ -21,7 +21,8 @@ import { cutPlaces, cutText } from './cut.ts'
  * back:
  *
  * - instructions are one message at the front, and no two messages of one role follow each other, since neighbours are
- *   joined; no message is empty, and no text is unless it is signed;
+ *   joined; no message is empty, and no text is unless it is signed; thoughts that follow each other are one, up to its
+ *   signature;
  * - arguments of a function are a JSON object as we print it; every result names its function;
  * - a result's text is one part before its media;
  * - bytes and addresses have a media type that fits their kind; audio is named by the codec of that type;
@@ -132,10 +133,18 @@ const resultParts: fc.Arbitrary<Part[]> = fc
   )
   .map(parts => parts.flat())
 
-const assistant: fc.Arbitrary<Part[]> = fc.array(
-  fc.oneof(textPart, reasoningPart, sealPart, toolCall, codePart, mediaPart),
-  { minLength: 1, maxLength: 4 },
-)
+const assistant: fc.Arbitrary<Part[]> = fc
+  .array(fc.oneof(textPart, reasoningPart, sealPart, toolCall, codePart, mediaPart), { minLength: 1, maxLength: 4 })
+  .map(parts => {
+    const apart: Part[] = []
+    for (const part of parts) if (part.type !== 'reasoning' || !isOpenThought(apart.at(-1))) apart.push(part)
+    return apart
+  })
+
+/** Of which the next thought would be the rest. */
+function isOpenThought(part: Part | undefined): boolean {
+  return part?.type === 'reasoning' && part.signature === undefined
+}
 
 /** A question, an answer, and where the answer calls tools, their results and perhaps more words. */
 const turn: fc.Arbitrary<Message[]> = fc
@@ -337,11 +346,12 @@ function toEvents(parts: readonly Part[], choice: number, places: readonly numbe
   return parts.flatMap((part, index): CallEvent[] => {
     const at = { choice, part: index }
     const delta = (text: string): CallEvent => ({ type: 'part-delta', ...at, text })
+    const seal = 'signature' in part && part.signature !== undefined ? { signature: part.signature } : {}
     const end: CallEvent = {
       type: 'part-end',
       ...at,
       ...('citations' in part && part.citations && { citations: part.citations }),
-      ...('signature' in part && part.signature !== undefined && { signature: part.signature }),
+      ...(part.type !== 'tool-call' && seal),
     }
     switch (part.type) {
       case 'text':
@@ -349,7 +359,7 @@ function toEvents(parts: readonly Part[], choice: number, places: readonly numbe
         return [{ type: 'part-start', ...at, kind: part.type }, ...cutText(part.text, places).map(delta), end]
       case 'tool-call': {
         const { id, name, kind: toolKind } = part
-        const start: CallEvent = { type: 'part-start', ...at, kind: 'tool-call', id, name, toolKind }
+        const start: CallEvent = { type: 'part-start', ...at, kind: 'tool-call', id, name, toolKind, ...seal }
         return [start, ...cutText(part.arguments, places).map(delta), end]
       }
       case 'audio':

@@ -13,7 +13,8 @@ import { cutText } from './cut.ts'
  * - the one system message stands first; users and assistants take turns, the user first; results stand in a tool
  *   message right after the calls that they belong to, all of them, before what the user says;
  * - no text is blank or ends with white space, no message is empty; arguments are one JSON object as JSON prints it;
- * - a request's thoughts are sealed, one before each turn's calls; sampling is not set beside thinking;
+ * - a request's thoughts are sealed, one before each turn's calls; beside thinking no sampling is set, and no words of
+ *   an answer are there to go on with;
  * - tools are there when tools are called or chosen, a choice is there when parallel calls are spoken of, schemas are
  *   those of objects; an output schema has no name, since the format has no place for one;
  * - an answer has one choice, no date, and a stop reason that says whether tools are called; its usage is known, its
@@ -163,9 +164,16 @@ const manner: fc.Arbitrary<Partial<Call>> = fc.oneof(
   fc.record(
     {
       reasoning: fc.oneof(
-        fc.record({ effort: fc.constantFrom('low', 'medium', 'high', 'xhigh', 'max') }),
         fc.record(
-          { budgetTokens: fc.integer({ min: 1024, max: 2000 }), effort: fc.constantFrom('low', 'high') },
+          { effort: fc.constantFrom('low', 'medium', 'high', 'xhigh', 'max'), isShown: fc.boolean() },
+          { requiredKeys: ['effort'] },
+        ),
+        fc.record(
+          {
+            budgetTokens: fc.integer({ min: 1024, max: 2000 }),
+            effort: fc.constantFrom('low', 'high'),
+            isShown: fc.boolean(),
+          },
           { requiredKeys: ['budgetTokens'] },
         ),
       ),
@@ -210,6 +218,15 @@ export const call: fc.Arbitrary<Call> = fc
     { requiredKeys: ['model', 'messages', 'tools', 'maxOutputTokens', 'isStream', 'extensions'] },
   )
   .chain(each => manner.map((fields): Call => ({ ...each, ...fields, wantsStreamUsage: each.isStream })))
+  .filter(({ reasoning, messages }) => !isThinking(reasoning) || !isBegun(messages.at(-1)))
+
+function isThinking(reasoning: Call['reasoning']): boolean {
+  return reasoning !== undefined && reasoning.effort !== 'none'
+}
+
+function isBegun(last: Message | undefined): boolean {
+  return last?.role === 'assistant' && last.parts.at(-1)?.type === 'text'
+}
 
 const count = fc.nat({ max: 1_000_000 })
 

@@ -14,6 +14,7 @@ import { cutPlaces, cutText } from './cut.ts'
  * - messages of the assistant that follow each other stand in one, and so do those of tools, since each of their parts
  *   is an item of its own;
  * - an assistant says text and refusals; media stand in what is said to it;
+ * - a thought without words is sealed;
  * - audio is base64 with the media type that its format implies; a data URL is always base64, any other URL never;
  * - a tool without a description has no empty one, a list of tools is never empty, an output schema has a name;
  * - a stream always brings its usage;
@@ -98,7 +99,10 @@ const spoken: fc.Arbitrary<Part> = fc.oneof(
 )
 
 const sealed: fc.Arbitrary<Part> = extended(
-  fc.record({ type: fc.constant('reasoning' as const), text, encrypted: someText }, { requiredKeys: ['type', 'text'] }),
+  fc.oneof(
+    fc.record({ type: fc.constant('reasoning' as const), text: someText }),
+    fc.record({ type: fc.constant('reasoning' as const), text, encrypted: someText }),
+  ),
   fc.record({ x_more: name }),
 )
 
@@ -192,7 +196,7 @@ const decimal = (max: number) => fc.integer({ min: 0, max: max * 100 }).map(valu
 const ownFields = fc.record(
   {
     include: fc.constant(['reasoning.encrypted_content']),
-    reasoning: fc.record({ summary: fc.constantFrom('auto', 'detailed') }),
+    reasoning: fc.record({ summary: fc.constantFrom('concise', 'detailed') }),
     text: fc.record({ x_style: name }),
     truncation: fc.constant('auto'),
     x_field: jsonValue.filter(value => value !== null),
@@ -214,7 +218,13 @@ export const anyResponsesCall: fc.Arbitrary<Call> = fc
       temperature: decimal(2),
       topP: decimal(1),
       topLogprobs: fc.integer({ min: 0, max: 20 }),
-      reasoning: fc.record({ effort: fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max') }),
+      reasoning: fc.record(
+        {
+          effort: fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
+          isShown: fc.constant(true),
+        },
+        { requiredKeys: ['effort'] },
+      ),
       verbosity: fc.constantFrom('low', 'medium', 'high'),
       cacheKey: text,
       endUser: text,
@@ -225,7 +235,12 @@ export const anyResponsesCall: fc.Arbitrary<Call> = fc
     },
     { requiredKeys: ['model', 'messages', 'isStream', 'extensions'] },
   )
-  .map(each => ({ ...each, wantsStreamUsage: each.isStream }))
+  .map(each => {
+    // A summary of whatever kind is shown.
+    const isShown = each.extensions[FORMAT]?.reasoning !== undefined
+    const reasoning = isShown ? { reasoning: { ...each.reasoning, isShown } } : {}
+    return { ...each, ...reasoning, wantsStreamUsage: each.isStream }
+  })
 
 export const anyResponsesUsage: fc.Arbitrary<Usage> = fc
   .tuple(anyUsage, fc.nat(), fc.nat())
@@ -241,14 +256,8 @@ function anyEnding(callsTools: boolean): fc.Arbitrary<Finish> {
 
 const someLogprobs = anyLogprobs.filter(each => each.length > 0)
 
-/** Another vendor's seals, as a client of ours gets and echoes them. */
-const signed: fc.Arbitrary<Part> = fc.oneof(
-  fc.record({ type: fc.constant('reasoning' as const), text, signature: someText }),
-  fc.tuple(anyToolCall, someText).map(([call, signature]): Part => ({ ...call, signature })),
-)
-
 const choice: fc.Arbitrary<Choice> = fc
-  .array(fc.oneof(assistantPart, signed), { maxLength: 5 })
+  .array(assistantPart, { maxLength: 5 })
   .chain(parts =>
     fc.tuple(
       fc.constant(parts),
@@ -281,7 +290,7 @@ const streamedPart: fc.Arbitrary<CallEvent[]> = fc.oneof(
       kind: fc.constantFrom('text' as const, 'refusal' as const, 'reasoning' as const),
       fragments: fc.array(fc.tuple(someText, optionally(someLogprobs)), { maxLength: 3 }),
       citations: optionally(anyCitations),
-      seal: fc.oneof(fc.record({ signature: someText }), fc.record({ encrypted: someText }), fc.constant({})),
+      seal: fc.oneof(fc.record({ encrypted: someText }), fc.constant({})),
     })
     .map(({ kind, fragments, citations, seal }): CallEvent[] => {
       const at = { choice: 0, part: 0 }
@@ -297,17 +306,15 @@ const streamedPart: fc.Arbitrary<CallEvent[]> = fc.oneof(
       const end: CallEvent = { type: 'part-end', ...at, ...said, ...(kind === 'reasoning' && seal) }
       return [{ type: 'part-start', ...at, kind }, ...deltas, end]
     }),
-  fc
-    .record({ call: anyToolCall, places: cutPlaces, signature: optionally(someText) })
-    .map(({ call, places, signature }): CallEvent[] => {
-      const at = { choice: 0, part: 0 }
-      const { id, name: called, kind: toolKind } = call
-      return [
-        { type: 'part-start', ...at, kind: 'tool-call', id, name: called, toolKind },
-        ...cutText(call.arguments, places).map((each): CallEvent => ({ type: 'part-delta', ...at, text: each })),
-        { type: 'part-end', ...at, ...(signature && { signature }) },
-      ]
-    }),
+  fc.record({ call: anyToolCall, places: cutPlaces }).map(({ call, places }): CallEvent[] => {
+    const at = { choice: 0, part: 0 }
+    const { id, name: called, kind: toolKind } = call
+    return [
+      { type: 'part-start', ...at, kind: 'tool-call', id, name: called, toolKind },
+      ...cutText(call.arguments, places).map((each): CallEvent => ({ type: 'part-delta', ...at, text: each })),
+      { type: 'part-end', ...at },
+    ]
+  }),
   object.map((fields): CallEvent[] => [
     {
       type: 'part-start',

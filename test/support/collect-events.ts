@@ -85,7 +85,7 @@ function toPart(start: EventOf<'part-start'>, text: string, end: EventOf<'part-e
   const extended = Object.keys(ofFormat).length > 0 && { extensions: ofFormat }
   switch (start.kind) {
     case 'tool-call': {
-      const { toolKind: kind, id, name } = start
+      const { toolKind: kind, id, name, signature } = start
       return { type: 'tool-call', kind, id, name, arguments: text, ...(signature && { signature }), ...extended }
     }
     case 'audio':
@@ -100,7 +100,13 @@ function toPart(start: EventOf<'part-start'>, text: string, end: EventOf<'part-e
       assert.equal(text, '', 'a whole part has no deltas')
       return start.value
     case 'reasoning':
-      return { type: 'reasoning', text, ...(signature && { signature }), ...(encrypted && { encrypted }) }
+      return {
+        type: 'reasoning',
+        text,
+        ...(signature && { signature }),
+        ...(encrypted && { encrypted }),
+        ...extended,
+      }
     default:
       return { type: start.kind, text }
   }

@@ -17,7 +17,8 @@ import { decodeUrl } from '../data-url.ts'
 import { decodeGrammar } from '../grammar.ts'
 import { objectField as object, textField as text } from '../json/fields.ts'
 import { isObject } from '../json/parse.ts'
-import { decodeThought, thoughtText } from './content.ts'
+import { thoughtText } from './content.ts'
+import { decodeCallSignature, decodeReasoning } from './reasoning-details.ts'
 import { ChatCompletionsRequest, type ChatMessage, type ChatTool } from './schema.ts'
 
 const FORMAT = 'chat-completions'
@@ -104,12 +105,12 @@ function decodeMessage(message: ChatMessage, index: number): Message {
   }
   const content = decodeContent(message.content, `${path}.content`)
   if (role === 'tool') return decodeToolMessage(message, content, path)
-  const parts: Part[] = []
-  const thought = decodeThought(message)
-  if (thought !== '') parts.push({ type: 'reasoning', text: thought })
-  parts.push(...content)
+  const calls = decodeToolCalls(message, path)
+  // Clients of streams have an empty text where nothing was said before a call.
+  const isSilent = calls.length > 0 && message.content === ''
+  const parts: Part[] = [...decodeReasoning(message), ...(isSilent ? [] : content)]
   if (message.refusal) parts.push({ type: 'refusal', text: message.refusal })
-  parts.push(...decodeToolCalls(message, path))
+  parts.push(...calls)
   return { role, parts: withFields(parts, message), ...(message.name && { name: message.name }) }
 }
 
@@ -124,11 +125,12 @@ const MESSAGE_FIELDS = new Set([
   'function_call',
   'reasoning_content',
   'reasoning',
+  'reasoning_details',
 ])
 
 function withFields(parts: readonly Part[], message: ChatMessage): readonly Part[] {
   const extra = Object.entries(message).filter(([key, value]) => !MESSAGE_FIELDS.has(key) && value !== null)
-  const first = parts.findIndex(part => part.type !== 'opaque')
+  const first = parts.findIndex(part => part.type !== 'opaque' && part.type !== 'reasoning')
   if (first === -1 || extra.length === 0) return parts
   return parts.map((part, i) => (i === first ? { ...part, extensions: { [FORMAT]: Object.fromEntries(extra) } } : part))
 }
@@ -159,10 +161,13 @@ function decodeToolMessage(message: ChatMessage, parts: readonly Part[], path: s
 
 function decodeToolCalls(message: ChatMessage, path: string): ToolCallPart[] {
   const calls = (message.tool_calls ?? []).map((call, index): ToolCallPart => {
+    const signature = decodeCallSignature(call)
+    const sealed = signature === undefined ? {} : { signature }
     if (call.custom) {
-      return { type: 'tool-call', kind: 'custom', id: call.id, name: call.custom.name, arguments: call.custom.input }
+      const { name, input } = call.custom
+      return { type: 'tool-call', kind: 'custom', id: call.id, name, arguments: input, ...sealed }
     }
-    if (call.function) return functionCall(call.id, call.function)
+    if (call.function) return { ...functionCall(call.id, call.function), ...sealed }
     const param = `${path}.tool_calls[${index}].function`
     throw new Fault('invalid_request', `\`${param}\` is required.`, { param })
   })

@@ -60,6 +60,16 @@ describe('decodeResponse', () => {
     )
   })
 
+  it('reads thoughts that stand among texts, as Mistral has them', () => {
+    const thinking = [{ type: 'text', text: 'Hm.' }, null]
+    const content = [{ type: 'thinking', thinking }, { type: 'text', text: 'Hi' }, { type: 'reference' }, null]
+    assert.deepEqual(partsOf({ content }), [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'text', text: 'Hi' },
+      { type: 'opaque', format: 'chat-completions', value: { type: 'reference' } },
+    ])
+  })
+
   it('puts reasoning first, then text with its citations, refusal, audio and tool calls', () => {
     const parts = partsOf({
       tool_calls: [

@@ -4,9 +4,10 @@ import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeFault } from '../openai-fault.ts'
 import { calledTool } from './called-tool.ts'
-import { decodeContent, decodeThought } from './content.ts'
+import { decodeContent } from './content.ts'
 import { decodeFinish } from './finish-reason.ts'
 import { decodeImages } from './images.ts'
+import { decodeCallSignature, decodeReasoning } from './reasoning-details.ts'
 import { decodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -46,10 +47,7 @@ function decodeChoice(choice: Json, position: number, sources: readonly UrlCitat
 
 /** Reasoning first, then what was said, then what is to be called: the order in which models produce them. */
 function decodeMessage(message: Json, sources: readonly UrlCitation[] | undefined): Part[] {
-  const parts: Part[] = []
-  const thought = decodeThought(message)
-  if (thought !== '') parts.push({ type: 'reasoning', text: thought })
-  parts.push(...decodeWords(message, sources))
+  const parts: Part[] = [...decodeReasoning(message), ...decodeWords(message, sources)]
   if (typeof message.refusal === 'string' && message.refusal !== '') {
     parts.push({ type: 'refusal', text: message.refusal })
   }
@@ -86,6 +84,7 @@ function decodeToolCalls(message: Json): Part[] {
   const calls: unknown[] = Array.isArray(tool_calls) ? tool_calls : legacy
   return calls.filter(isObject).map((call): Part => {
     const { kind, name, written } = calledTool(call)
+    const signature = decodeCallSignature(call)
     return {
       type: 'tool-call',
       kind,
@@ -93,6 +92,7 @@ function decodeToolCalls(message: Json): Part[] {
       name: typeof name === 'string' ? name : '',
       // Some hosts send the arguments as an object where the format wants JSON text.
       arguments: typeof written === 'string' ? written : JSON.stringify(written ?? {}),
+      ...(signature !== undefined && { signature }),
     }
   })
 }

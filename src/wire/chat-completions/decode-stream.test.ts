@@ -207,6 +207,58 @@ describe('decodeStream', () => {
     ])
   })
 
+  it('reads sealed thoughts entry by entry, in pieces, and their words once', () => {
+    const text = { type: 'reasoning.text', format: 'vendor', index: 0 }
+    const parts = partsOf(
+      { reasoning: 'H', reasoning_details: [{ ...text, text: 'H' }] },
+      { reasoning: 'm.', reasoning_details: [{ ...text, text: 'm.' }] },
+      { reasoning_details: [{ ...text, signature: 's' }] },
+      { reasoning_details: [{ type: 'reasoning.summary', summary: 'Short.', index: 1 }] },
+      { reasoning_details: [{ type: 'reasoning.encrypted', data: 'e', id: 'rs_1', index: 1 }] },
+      {
+        reasoning_details: [
+          { type: 'reasoning.unheard_of', index: 2 },
+          { ...text, text: '' },
+        ],
+      },
+      { content: 'Hi' },
+    )
+    const own = (fields: object) => ({ extensions: { 'chat-completions': fields } })
+    assert.deepEqual(parts, [
+      { type: 'reasoning', text: 'Hm.', signature: 's', ...own({ format: 'vendor' }) },
+      { type: 'reasoning', text: 'Short.', ...own({ type: 'reasoning.summary' }) },
+      { type: 'reasoning', text: '', encrypted: 'e', ...own({ id: 'rs_1' }) },
+      { type: 'text', text: 'Hi' },
+    ])
+  })
+
+  it('reads thoughts that stand among texts, as Mistral has them', () => {
+    const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+    const parts = partsOf(
+      { content: [thinking('H')] },
+      { content: [thinking('m.'), { type: 'text', text: 'H' }] },
+      { content: 'i' },
+    )
+    assert.deepEqual(parts, [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'text', text: 'Hi' },
+    ])
+  })
+
+  it('takes entries that say again what has been said for no more than their seals', () => {
+    const entry = { type: 'reasoning.text', text: 'Hm.', signature: 's', index: 0 }
+    const parts = partsOf({ reasoning_content: 'Hm.' }, { reasoning_details: [entry] })
+    assert.deepEqual(parts, [{ type: 'reasoning', text: 'Hm.', signature: 's' }])
+  })
+
+  it('reads the seal of a call where Google’s host has it', () => {
+    const call = { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }
+    const parts = partsOf({ tool_calls: [{ ...call, extra_content: { google: { thought_signature: 's' } } }] })
+    assert.deepEqual(parts, [
+      { type: 'tool-call', kind: 'function', id: 'a', name: 'f', arguments: '{}', signature: 's' },
+    ])
+  })
+
   it('keeps log probabilities with the text that they belong to', () => {
     const logprobs = { content: [{ token: 'x', logprob: -1, bytes: null, top_logprobs: [] }], refusal: null }
     const events = decode(

@@ -8,10 +8,11 @@ import { JsonProgress } from '../json/progress.ts'
 import { decodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
 import { calledTool } from './called-tool.ts'
-import { decodeContent, decodeThought, type Said } from './content.ts'
+import { decodeContent, type Said } from './content.ts'
 import { decodeCitations, decodeLogprobs, decodeSources } from './decode-response.ts'
 import { decodeFinish } from './finish-reason.ts'
 import { decodeImages } from './images.ts'
+import { decodeCallSignature, decodeDetail } from './reasoning-details.ts'
 import { decodeChunkUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -30,7 +31,7 @@ interface ChoiceState {
   nextPart: number
   finished: boolean
   /** The part under way; `tool` when it is a tool call. */
-  open: { part: number; kind: PartOpening['kind']; tool?: OpenTool | undefined } | undefined
+  open: OpenPart | undefined
   /** Fragments of tool calls that must wait until the one under way is complete, by the upstream's index. */
   readonly waiting: Map<number, ToolFragment[]>
   /** Ids of the tool calls that have begun. */
@@ -39,6 +40,16 @@ interface ChoiceState {
   citations: UrlCitation[] | undefined
   /** Each chunk tells all of them that are known by then. */
   sources: UrlCitation[] | undefined
+  /** Thoughts were told in words: entries that come later say them again. */
+  hasPlainThoughts: boolean
+}
+
+interface OpenPart {
+  readonly part: number
+  readonly kind: PartOpening['kind']
+  readonly tool: OpenTool | undefined
+  /** What `reasoning_details` said of a thought so far beside its words. */
+  seal?: { readonly entry: unknown; readonly signature: string; readonly fields: Json } | undefined
 }
 
 interface OpenTool {
@@ -53,6 +64,7 @@ interface ToolFragment {
   readonly name: string | undefined
   readonly kind: 'function' | 'custom'
   readonly text: string
+  readonly signature: string | undefined
 }
 
 /** upstream stream → neutral events (see `WireFormat`). */
@@ -137,6 +149,7 @@ function choiceState(state: State, choice: Json): ChoiceState {
     hasToolCalls: false,
     citations: undefined,
     sources: undefined,
+    hasPlainThoughts: false,
   }
   state.choices.set(index, fresh)
   return fresh
@@ -144,8 +157,12 @@ function choiceState(state: State, choice: Json): ChoiceState {
 
 type DeltaField = readonly [name: string, decode: (choice: ChoiceState, value: unknown, delta: Json) => CallEvent[]]
 
-/** What each field of a delta means, in the order in which they take effect after what was thought. */
+/** What each field of a delta means, in the order in which fields of one delta take effect. */
 const DELTA_FIELDS: readonly DeltaField[] = [
+  ['reasoning_content', plainThought],
+  // Some hosts call it `reasoning`; one that fills both repeats itself.
+  ['reasoning', (choice, value, delta) => (delta.reasoning_content ? [] : plainThought(choice, value, delta))],
+  ['reasoning_details', (choice, value) => detailsOf(value).flatMap(entry => detailDelta(choice, entry))],
   ['content', (choice, value, delta) => decodeContent(value).flatMap(said => saidDelta(choice, said, delta))],
   ['annotations', keepCitations],
   ['refusal', (choice, value) => textDelta(choice, 'refusal', value)],
@@ -158,12 +175,49 @@ const DELTA_FIELDS: readonly DeltaField[] = [
 function decodeChoice(choice: ChoiceState, wire: Json): CallEvent[] {
   if (choice.finished || !isObject(wire.delta)) return []
   const delta: Json = isObject(wire.logprobs) ? { ...wire.delta, logprobs: wire.logprobs } : wire.delta
-  const events = textDelta(choice, 'reasoning', decodeThought(delta))
+  const events: CallEvent[] = []
   for (const [field, decode] of DELTA_FIELDS) {
     const value = delta[field]
     if (value !== undefined && value !== null) events.push(...decode(choice, value, delta))
   }
   return events
+}
+
+function detailsOf(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+/** Words of a thought, unless the same delta has them as entries as well. */
+function plainThought(choice: ChoiceState, value: unknown, delta: Json): CallEvent[] {
+  if (detailsOf(delta.reasoning_details).some(entry => decodeDetail(entry, undefined)?.text)) return []
+  const events = textDelta(choice, 'reasoning', value)
+  if (events.length > 0) choice.hasPlainThoughts = true
+  return events
+}
+
+/** A piece of an entry: its words, its signature or both. Encrypted ones come whole and are thoughts of their own. */
+function detailDelta(choice: ChoiceState, wire: Json): CallEvent[] {
+  const detail = decodeDetail(wire, undefined)
+  if (!detail) return []
+  const { text, signature = '', encrypted, extensions } = detail
+  const fields = extensions?.[FORMAT] ?? {}
+  if (encrypted !== undefined) {
+    const opening = [...releaseAll(choice), ...openPart(choice, { kind: 'reasoning' })]
+    return [...opening, ...closePart(choice, { encrypted, ...(extensions && { extensions }) })]
+  }
+  if (text === '' && signature === '') return []
+  const { open } = choice
+  const isOpen = open?.kind === 'reasoning' && (open.seal === undefined || open.seal.entry === wire.index)
+  const events = isOpen ? [] : [...releaseAll(choice), ...openPart(choice, { kind: 'reasoning' })]
+  const seal = (isOpen && open.seal) || { signature: '', fields: {} }
+  if (choice.open) {
+    choice.open.seal = {
+      entry: wire.index,
+      signature: seal.signature + signature,
+      fields: { ...seal.fields, ...fields },
+    }
+  }
+  return text === '' || choice.hasPlainThoughts ? events : [...events, partDelta(choice, text)]
 }
 
 function textDelta(
@@ -207,7 +261,9 @@ function openPart(choice: ChoiceState, opening: PartOpening, tool?: OpenTool): C
   return [...closing, { type: 'part-start', choice: choice.index, part, ...opening }]
 }
 
-function closePart(choice: ChoiceState): CallEvent[] {
+type Seals = Pick<Extract<CallEvent, { type: 'part-end' }>, 'signature' | 'encrypted' | 'extensions'>
+
+function closePart(choice: ChoiceState, seals: Seals = sealsOf(choice.open)): CallEvent[] {
   if (!choice.open) return []
   const { part, kind } = choice.open
   choice.open = undefined
@@ -216,7 +272,16 @@ function closePart(choice: ChoiceState): CallEvent[] {
     choice.citations = undefined
     choice.sources = undefined
   }
-  return [{ type: 'part-end', choice: choice.index, part, ...(citations && { citations }) }]
+  return [{ type: 'part-end', choice: choice.index, part, ...(citations && { citations }), ...seals }]
+}
+
+function sealsOf(open: OpenPart | undefined): Seals {
+  if (!open?.seal) return {}
+  const { signature, fields } = open.seal
+  return {
+    ...(signature !== '' && { signature }),
+    ...(Object.keys(fields).length > 0 && { extensions: { [FORMAT]: fields } }),
+  }
 }
 
 function toolDeltas(choice: ChoiceState, value: unknown): CallEvent[] {
@@ -229,6 +294,7 @@ function toolDeltas(choice: ChoiceState, value: unknown): CallEvent[] {
       id: typeof call.id === 'string' && call.id !== '' ? call.id : undefined,
       name: typeof name === 'string' && name !== '' ? name : undefined,
       kind,
+      signature: decodeCallSignature(call),
       text: typeof written === 'string' ? written : written ? JSON.stringify(written) : '',
     })
   })
@@ -273,11 +339,13 @@ function isAfterthought({ toolIds }: ChoiceState, { id, name, text }: ToolFragme
   return text.trim() === '' && name === undefined && (id === undefined || toolIds.has(id))
 }
 
-function openTool(choice: ChoiceState, index: number, { id, name = '', kind }: ToolFragment): CallEvent[] {
+function openTool(choice: ChoiceState, index: number, fragment: ToolFragment): CallEvent[] {
+  const { id, name = '', kind, signature } = fragment
   choice.hasToolCalls = true
   if (id !== undefined) choice.toolIds.add(id)
   const tool: OpenTool = { index, id, kind, progress: new JsonProgress() }
-  return openPart(choice, { kind: 'tool-call', id: id ?? `call_${index}`, name, toolKind: kind }, tool)
+  const seal = signature === undefined ? {} : { signature }
+  return openPart(choice, { kind: 'tool-call', id: id ?? `call_${index}`, name, toolKind: kind, ...seal }, tool)
 }
 
 /** Lets waiting calls go on in the order in which they began, up to one that is not complete. */

@@ -146,6 +146,13 @@ describe('encodeRequest', () => {
     ])
   })
 
+  it('makes of a budget the effort that comes nearest to it', () => {
+    const effort = (reasoning: Call['reasoning']) => encode({ reasoning }).body.reasoning_effort
+    assert.equal(effort({ budgetTokens: 10_000 }), 'medium')
+    assert.equal(effort({ budgetTokens: 10_000, effort: 'low' }), 'low')
+    assert.equal(effort({ isShown: true }), undefined)
+  })
+
   it('leaves out what the format cannot say, and says so', () => {
     const image: Part = { type: 'image', source: { kind: 'file', id: 'f' } }
     const foreign: Part = { type: 'opaque', format: 'messages', value: { type: 'redacted_thinking' } }
@@ -184,7 +191,6 @@ describe('encodeRequest', () => {
     assert.deepEqual(warnings.toSorted(), [
       'a part of messages has no equivalent in chat-completions',
       'a part of messages in a tool result has no equivalent in chat-completions',
-      'a reasoning budget has no equivalent in chat-completions',
       'a text part among tool results has no equivalent in chat-completions',
       'a tool of messages has no equivalent in chat-completions',
       'an image part has no equivalent in chat-completions',

@@ -5,7 +5,6 @@ import type {
   Part,
   Source,
   Tool,
-  ToolCallPart,
   ToolChoice,
   ToolResultPart,
   Translation,
@@ -14,6 +13,9 @@ import type { Target } from '#core/work.ts'
 import { encodeUrl } from '../data-url.ts'
 import type { EncodedRequest } from '../format.ts'
 import { aPart, CACHE_FIELDS, gatherLosses, lacking, type Warn, warnOfLosses } from '../losses.ts'
+import { effortOfBudget } from '../reasoning-budget.ts'
+import { encodeToolCall } from './encode-response.ts'
+import { encodeReasoningDetails } from './reasoning-details.ts'
 
 const FORMAT = 'chat-completions'
 
@@ -21,13 +23,9 @@ type Json = Record<string, unknown>
 
 const LACKING = lacking(
   'call.topK',
-  'thinking.budgetTokens',
   'thinking.isShown',
   'text.citations',
   'text.signature',
-  'reasoning.signature',
-  'reasoning.encrypted',
-  'tool-call.signature',
   'tool-result.isError',
   ...CACHE_FIELDS,
 )
@@ -54,7 +52,7 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     n: call.choices,
     logprobs: call.topLogprobs === undefined ? undefined : true,
     top_logprobs: call.topLogprobs,
-    reasoning_effort: call.reasoning?.effort,
+    reasoning_effort: encodeEffort(call.reasoning, target),
     verbosity: call.verbosity,
     modalities: call.modalities,
     audio: call.audioOutput,
@@ -70,13 +68,21 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
   return { body, warnings: warnings() }
 }
 
+/** A budget alone becomes the effort that comes nearest to it. */
+function encodeEffort(reasoning: Call['reasoning'], { limits }: Target): string | undefined {
+  const { effort, budgetTokens } = reasoning ?? {}
+  if (effort !== undefined || budgetTokens === undefined) return effort
+  return effortOfBudget(budgetTokens, limits?.maxOutputTokens)
+}
+
 function withoutUndefined(fields: Json): Json {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
 function encodeMessage(message: Message, warn: Warn): Json[] {
   if (message.role === 'tool') return message.parts.flatMap(part => encodeToolResult(part, warn))
-  const text = message.parts.filter(part => part.type === 'reasoning').map(part => part.text)
+  const thoughts = message.parts.filter(part => part.type === 'reasoning')
+  const text = thoughts.map(part => part.text).filter(words => words !== '')
   const refusals = message.parts.filter(part => part.type === 'refusal').map(part => part.text)
   const calls = message.parts.filter(part => part.type === 'tool-call').map(encodeToolCall)
   const content = message.parts.flatMap(part => encodePart(part, warn))
@@ -87,6 +93,7 @@ function encodeMessage(message: Message, warn: Warn): Json[] {
       content: content.length === 0 ? null : encodeContent(content),
       name: message.name,
       reasoning_content: text.length === 0 ? undefined : text.join('\n'),
+      reasoning_details: encodeReasoningDetails(thoughts),
       refusal: refusals.length === 0 ? undefined : refusals.join('\n'),
       tool_calls: calls.length === 0 ? undefined : calls,
     }),
@@ -99,15 +106,10 @@ function encodeContent(parts: readonly Json[]): unknown {
   return second === undefined && only?.type === 'text' ? only.text : parts
 }
 
-function encodeToolCall(part: ToolCallPart): Json {
-  return part.kind === 'custom'
-    ? { id: part.id, type: 'custom', custom: { name: part.name, input: part.arguments } }
-    : { id: part.id, type: 'function', function: { name: part.name, arguments: part.arguments } }
-}
-
 /** Fields of the message that only this format knows ride on one of its parts. */
 function ownFields(parts: readonly Part[]): Json {
-  return Object.assign({}, ...parts.map(part => ('extensions' in part ? part.extensions?.[FORMAT] : undefined)))
+  const owners = parts.filter(part => part.type !== 'reasoning')
+  return Object.assign({}, ...owners.map(part => ('extensions' in part ? part.extensions?.[FORMAT] : undefined)))
 }
 
 /** Tool messages carry text only here, and know no error flag. */

@@ -3,6 +3,7 @@ import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import type { AnswerContext } from '../format.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeImage } from './images.ts'
+import { encodeCallSignature, encodeReasoningDetails } from './reasoning-details.ts'
 import { encodeUsage } from './usage.ts'
 
 const FORMAT = 'chat-completions'
@@ -43,11 +44,13 @@ function encodeMessage(parts: readonly Part[]): Json {
   const images = parts.flatMap(part => (part.type === 'image' ? encodeImage(part) : []))
   const audio = parts.find(part => part.type === 'audio')
   const reasoning = joined('reasoning')
+  const details = encodeReasoningDetails(parts.filter(part => part.type === 'reasoning'))
   return {
     role: 'assistant',
     content: joined('text'),
     refusal: joined('refusal'),
-    ...(reasoning !== null && { reasoning_content: reasoning }),
+    ...(reasoning && { reasoning_content: reasoning }),
+    ...(details && { reasoning_details: details }),
     ...(citations.length > 0 && { annotations: citations.map(encodeCitation) }),
     ...(audio?.source.kind === 'base64' && { audio: { data: audio.source.data, transcript: audio.transcript ?? '' } }),
     ...(images.length > 0 && { images }),
@@ -55,10 +58,13 @@ function encodeMessage(parts: readonly Part[]): Json {
   }
 }
 
-function encodeToolCall(part: ToolCallPart): Json {
-  return part.kind === 'custom'
-    ? { id: part.id, type: 'custom', custom: { name: part.name, input: part.arguments } }
-    : { id: part.id, type: 'function', function: { name: part.name, arguments: part.arguments } }
+export function encodeToolCall(part: ToolCallPart): Json {
+  const { id, name, kind, arguments: written, signature } = part
+  const call =
+    kind === 'custom'
+      ? { id, type: 'custom', custom: { name, input: written } }
+      : { id, type: 'function', function: { name, arguments: written } }
+  return { ...call, ...encodeCallSignature(signature) }
 }
 
 export function encodeCitation(citation: UrlCitation): Json {

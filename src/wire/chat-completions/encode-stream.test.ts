@@ -103,6 +103,45 @@ describe('encodeStream', () => {
     ])
   })
 
+  it('says sealed thoughts again with their seals, all at once, and the seal of a call on the call', () => {
+    const at = (part: number) => ({ choice: 0, part })
+    const deltas = deltasOf([
+      { type: 'part-start', ...at(0), kind: 'reasoning' },
+      { type: 'part-delta', ...at(0), text: 'H' },
+      { type: 'part-delta', ...at(0), text: 'm.' },
+      { type: 'part-end', ...at(0), signature: 's' },
+      { type: 'part-start', ...at(1), kind: 'tool-call', id: 'a', name: 'f', toolKind: 'function', signature: 't' },
+      { type: 'part-end', ...at(1) },
+      { type: 'part-start', ...at(2), kind: 'reasoning' },
+      { type: 'part-end', ...at(2), encrypted: 'e' },
+      { type: 'choice-end', choice: 0, finish: { reason: 'tool-calls', raw: undefined } },
+    ])
+    const call = { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '' } }
+    assert.deepEqual(deltas, [
+      { role: 'assistant', content: '' },
+      { reasoning_content: 'H' },
+      { reasoning_content: 'm.' },
+      { tool_calls: [{ ...call, extra_content: { google: { thought_signature: 't' } } }] },
+      {
+        reasoning_details: [
+          { index: 0, type: 'reasoning.text', text: 'Hm.', signature: 's' },
+          { index: 1, type: 'reasoning.encrypted', data: 'e' },
+        ],
+      },
+      {},
+    ])
+  })
+
+  it('says nothing twice where nothing is sealed', () => {
+    const deltas = deltasOf([
+      { type: 'part-start', choice: 0, part: 0, kind: 'reasoning' },
+      { type: 'part-delta', choice: 0, part: 0, text: 'Hm.' },
+      { type: 'part-end', choice: 0, part: 0 },
+      { type: 'choice-end', choice: 0, finish: { reason: 'stop', raw: undefined } },
+    ])
+    assert.deepEqual(deltas, [{ role: 'assistant', content: '' }, { reasoning_content: 'Hm.' }, {}])
+  })
+
   it('introduces every choice once, also one that says nothing', () => {
     const finish = { reason: 'stop', raw: undefined } as const
     const deltas = deltasOf([

@@ -1,13 +1,14 @@
-import type { Part } from '#core/call.ts'
+import type { Part, ReasoningPart } from '#core/call.ts'
 import type { CallEvent } from '#core/call-event.ts'
 import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
 import { joinObjects } from '../json/join.ts'
 import { encodeFault } from '../openai-fault.ts'
 import type { Frame } from '../sse/frame.ts'
-import { encodeCitation, encodeLogprobs } from './encode-response.ts'
+import { encodeCitation, encodeLogprobs, encodeToolCall } from './encode-response.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeImage } from './images.ts'
+import { encodeReasoningDetails } from './reasoning-details.ts'
 import { encodeUsage } from './usage.ts'
 
 type Json = Record<string, unknown>
@@ -26,7 +27,14 @@ interface ChoiceState {
   toolCalls: number
   /** How a fragment of the part under way is put into a delta. */
   delta: (text: string) => Json
+  /**
+   * Thoughts so far, the newest one last. They are said again with their seals once all are there: of a field that the
+   * format does not know, OpenAI's client for Node keeps what came last and forgets the rest.
+   */
+  readonly thoughts: Thought[]
 }
+
+type Thought = { -readonly [K in keyof ReasoningPart]: ReasoningPart[K] }
 
 /** neutral events → client stream (see `WireFormat`). */
 export function encodeStream(context: AnswerContext): StreamEncoder {
@@ -42,15 +50,20 @@ const EVENTS: { readonly [T in CallEvent['type']]: (state: State, event: EventOf
   'part-start': startPart,
   'part-delta': (state, event) => {
     const choice = choiceOf(state, event.choice)
+    const thought = thoughtOf(choice)
+    if (thought) thought.text += event.text
     const logprobs = event.logprobs && { content: encodeLogprobs(event.logprobs), refusal: null }
     return [chunk(state, event.choice, choice.delta(event.text), { logprobs: logprobs ?? null })]
   },
   'part-end': (state, event) => {
+    const thought = thoughtOf(choiceOf(state, event.choice))
+    if (thought) Object.assign(thought, sealsOf(event))
     if (!event.citations) return []
     return [chunk(state, event.choice, { annotations: event.citations.map(encodeCitation) })]
   },
   'choice-end': (state, event) => [
     ...introduce(state, event.choice),
+    ...detailsFrame(state, event.choice),
     chunk(state, event.choice, {}, { finish_reason: encodeFinish(event.finish) }),
   ],
   usage: (state, event) => {
@@ -67,14 +80,14 @@ function startPart(state: State, event: EventOf<'part-start'>): Frame[] {
   if (event.kind === 'whole') return [...frames, ...wholePart(state, event.choice, event.value)]
   if (event.kind !== 'tool-call') {
     choice.delta = DELTAS[event.kind]
+    if (event.kind === 'reasoning') choice.thoughts.push({ type: 'reasoning', text: '' })
     return frames
   }
   const index = choice.toolCalls
   choice.toolCalls += 1
-  const isCustom = event.toolKind === 'custom'
-  const opening = isCustom
-    ? { index, id: event.id, type: 'custom', custom: { name: event.name, input: '' } }
-    : { index, id: event.id, type: 'function', function: { name: event.name, arguments: '' } }
+  const { id, name, signature, toolKind: kind } = event
+  const isCustom = kind === 'custom'
+  const opening = { index, ...encodeToolCall({ type: 'tool-call', kind, id, name, arguments: '', signature }) }
   choice.delta = text => ({
     tool_calls: [isCustom ? { index, custom: { input: text } } : { index, function: { arguments: text } }],
   })
@@ -97,9 +110,27 @@ const DELTAS = Object.freeze({
 function choiceOf(state: State, index: number): ChoiceState {
   const known = state.choices.get(index)
   if (known) return known
-  const fresh: ChoiceState = { toolCalls: 0, delta: DELTAS.text }
+  const fresh: ChoiceState = { toolCalls: 0, delta: DELTAS.text, thoughts: [] }
   state.choices.set(index, fresh)
   return fresh
+}
+
+/** The thought under way. */
+function thoughtOf({ delta, thoughts }: ChoiceState): Thought | undefined {
+  return delta === DELTAS.reasoning ? thoughts.at(-1) : undefined
+}
+
+function sealsOf({ signature, encrypted, extensions }: EventOf<'part-end'>): Partial<ReasoningPart> {
+  return {
+    ...(signature !== undefined && { signature }),
+    ...(encrypted !== undefined && { encrypted }),
+    ...(extensions && { extensions }),
+  }
+}
+
+function detailsFrame(state: State, index: number): Frame[] {
+  const details = encodeReasoningDetails(choiceOf(state, index).thoughts)
+  return details ? [chunk(state, index, { reasoning_details: details })] : []
 }
 
 /** The role stands in a choice's first delta and in no other. */

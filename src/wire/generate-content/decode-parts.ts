@@ -56,6 +56,22 @@ function rider(wire: Json, also: readonly string[]): OpaquePart[] {
 }
 
 /**
+ * Texts of one kind that follow each other are one, up to a signature: a stream sends one text in many parts, and its
+ * signature in the last of them.
+ */
+export function joinPieces(parts: readonly Part[], kinds: ReadonlySet<Part['type']>): Part[] {
+  const joined: Part[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if ((part.type !== 'text' && part.type !== 'reasoning') || !kinds.has(part.type)) joined.push(part)
+    else if (last?.type === part.type && last.signature === undefined) {
+      joined[joined.length - 1] = { ...part, text: last.text + part.text }
+    } else if (part.text !== '' || part.signature !== undefined) joined.push(part)
+  }
+  return joined
+}
+
+/**
  * An id that every call of an answer keeps, and that calls of other answers do not share, since clients send all of
  * them back: this format has ids for calls only sometimes.
  *

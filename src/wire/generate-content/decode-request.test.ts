@@ -182,6 +182,24 @@ describe('decodeRequest', () => {
     assert.deepEqual(ids(messages[4]), ['call_4', 'unknown'])
   })
 
+  it('joins the pieces of a thought that a client of a stream sends back, up to its signature', () => {
+    const pieces = [
+      { text: 'a', thought: true },
+      { text: 'b', thought: true },
+      { text: '', thought: true, thoughtSignature: 's' },
+      { text: 'c', thought: true },
+      { text: 'd' },
+      { text: 'e' },
+    ]
+    const { messages } = decodeRequest({ model: 'm', contents: [{ role: 'model', parts: pieces }] })
+    assert.deepEqual(messages[0]?.parts, [
+      { type: 'reasoning', text: 'ab', signature: 's' },
+      { type: 'reasoning', text: 'c' },
+      { type: 'text', text: 'd' },
+      { type: 'text', text: 'e' },
+    ])
+  })
+
   it('takes the placeholder of a signature for none', () => {
     const wire = { functionCall: { id: 'a', name: 'f' }, thoughtSignature: 'skip_thought_signature_validator' }
     assert.deepEqual(messagesOf({ role: 'model', parts: [wire] })[0]?.parts, [

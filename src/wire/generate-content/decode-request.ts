@@ -10,7 +10,7 @@ import type {
 } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import { isObject } from '../json/parse.ts'
-import { decodePart, derivedCallId, FORMAT, type Json } from './decode-parts.ts'
+import { decodePart, derivedCallId, FORMAT, type Json, joinPieces } from './decode-parts.ts'
 import { toJsonSchema } from './json-schema.ts'
 import { decodeMedia } from './media.ts'
 import { readBody } from './read-body.ts'
@@ -87,6 +87,9 @@ function decodeContents(contents: readonly WireContent[]): Message[] {
   })
 }
 
+/** Clients of streams send the pieces of a thought back as they got them; what its signature seals is the whole. */
+const THOUGHTS: ReadonlySet<Part['type']> = new Set(['reasoning'])
+
 /** Function results stand among a user's parts here, and in messages of their own in the neutral form. */
 function decodeContent(role: 'user' | 'assistant', parts: readonly WirePart[], calls: Calls): Message[] {
   const messages: { role: Message['role']; parts: Part[] }[] = []
@@ -104,7 +107,7 @@ function decodeContent(role: 'user' | 'assistant', parts: readonly WirePart[], c
         decodePart(wire, () => derivedCallId('', 0, calls.count)).map(each => noteCall(each, calls)),
       )
   }
-  return messages
+  return messages.map(message => ({ ...message, parts: joinPieces(message.parts, THOUGHTS) }))
 }
 
 function noteCall(part: Part, calls: Calls): Part {

@@ -2,7 +2,7 @@ import type { Part, UrlCitation } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import { isObject } from '../json/parse.ts'
-import { decodeCitations, decodePart, derivedCallId, FORMAT, type Json } from './decode-parts.ts'
+import { decodeCitations, decodePart, derivedCallId, FORMAT, type Json, joinPieces } from './decode-parts.ts'
 import { encodeCitations } from './encode-parts.ts'
 import { decodeFault } from './fault.ts'
 import { decodeBlock, decodeFinish } from './finish-reason.ts'
@@ -76,28 +76,17 @@ function decodeCandidate(candidate: Json, position: number, responseId: string):
   const logprobs = decodeLogprobs(candidate.logprobsResult)
   return {
     index,
-    parts: withCitations(joinTexts(parts), decodeCitations(candidate)),
+    parts: withCitations(joinPieces(parts, TEXTS), decodeCitations(candidate)),
     finish: decodeFinish(candidate.finishReason, { hasToolCalls: calls > 0 }),
     ...(logprobs && { logprobs }),
   }
 }
 
+const TEXTS: ReadonlySet<Part['type']> = new Set(['text', 'reasoning'])
+
 /** A candidate without content says nothing, and is whole all the same. */
 export function wireParts({ content }: Json): Json[] {
   return isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : []
-}
-
-/** Texts of one kind that follow each other are one, up to a signature: a stream, too, sends one text in many parts. */
-function joinTexts(parts: readonly Part[]): Part[] {
-  const joined: Part[] = []
-  for (const part of parts) {
-    const last = joined.at(-1)
-    if (part.type !== 'text' && part.type !== 'reasoning') joined.push(part)
-    else if (last?.type === part.type && last.signature === undefined) {
-      joined[joined.length - 1] = { ...part, text: last.text + part.text }
-    } else if (part.text !== '' || part.signature !== undefined) joined.push(part)
-  }
-  return joined
 }
 
 /** Citations belong to the last text; an answer without one gets an empty one that carries them. */

@@ -133,7 +133,8 @@ function decodeOne(choice: ChoiceState, part: Part, logprobs: readonly TokenLogp
       return textDelta(choice, part)
     case 'tool-call': {
       const { id, name, kind: toolKind, arguments: text, signature } = part
-      return wholePart(choice, { kind: 'tool-call', id, name, toolKind }, text, signature)
+      const seal = signature === undefined ? {} : { signature }
+      return wholePart(choice, { kind: 'tool-call', id, name, toolKind, ...seal }, text)
     }
     case 'audio': {
       if (part.source.kind !== 'base64') return wholePart(choice, { kind: 'whole', value: part })
@@ -189,7 +190,7 @@ function closeText(choice: ChoiceState, signature?: string): CallEvent[] {
   ]
 }
 
-function wholePart(choice: ChoiceState, opening: PartOpening, text = '', signature?: string): CallEvent[] {
+function wholePart(choice: ChoiceState, opening: PartOpening, text = ''): CallEvent[] {
   const closing = closeText(choice)
   const at = { choice: choice.index, part: choice.nextPart }
   choice.nextPart += 1
@@ -197,7 +198,7 @@ function wholePart(choice: ChoiceState, opening: PartOpening, text = '', signatu
     ...closing,
     { type: 'part-start', ...at, ...opening },
     ...(text === '' ? [] : [{ type: 'part-delta', ...at, text } as const]),
-    { type: 'part-end', ...at, ...(signature !== undefined && { signature }) },
+    { type: 'part-end', ...at },
   ]
 }
 

@@ -139,6 +139,16 @@ describe('encodeRequest', () => {
     assert.deepEqual(signatures({ placeholderSignatures: false }), [undefined, undefined, undefined])
   })
 
+  it('asks for it on the first call whatever later ones have, and for none beside a signature of its own', () => {
+    const signatures = (...parts: Part[]) =>
+      (contentsOf([{ role: 'assistant', parts }]) as { parts: { thoughtSignature?: string }[] }[])[0]?.parts.map(
+        part => part.thoughtSignature,
+      )
+    const sealed = toolCall('b', { signature: 's' })
+    assert.deepEqual(signatures(toolCall('a'), sealed), ['skip_thought_signature_validator', 's'])
+    assert.deepEqual(signatures(sealed, toolCall('a')), ['s', undefined])
+  })
+
   it('sends no ids to an upstream that refuses them', () => {
     const contents = contentsOf(
       [

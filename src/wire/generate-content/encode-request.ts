@@ -85,11 +85,8 @@ function encodeContents(messages: readonly Message[], quirks: Quirks, warn: Warn
  * wrote, or one that passed through a format without signatures, unless this stands for it.
  */
 function withPlaceholder({ role, parts }: Content): Content {
-  const first = parts.findIndex(part => 'functionCall' in part)
-  const call = parts[first]
-  if (role !== 'model' || !call || parts.some(part => 'functionCall' in part && 'thoughtSignature' in part)) {
-    return { role, parts }
-  }
+  const call = parts.find(part => 'functionCall' in part)
+  if (role !== 'model' || !call || 'thoughtSignature' in call) return { role, parts }
   const marked = { ...call, thoughtSignature: PLACEHOLDER_SIGNATURE }
   return { role, parts: parts.map(part => (part === call ? marked : part)) }
 }

@@ -64,10 +64,10 @@ describe('encodeStream', () => {
     const at = { choice: 0, part: 0 }
     const data = encode([
       START,
-      { type: 'part-start', ...at, kind: 'tool-call', id: 'a', name: 'f', toolKind: 'function' },
+      { type: 'part-start', ...at, kind: 'tool-call', id: 'a', name: 'f', toolKind: 'function', signature: 's' },
       { type: 'part-delta', ...at, text: '{"x"' },
       { type: 'part-delta', ...at, text: ':1}' },
-      { type: 'part-end', ...at, signature: 's' },
+      { type: 'part-end', ...at },
     ])
     const parts = [{ functionCall: { id: 'a', name: 'f', args: { x: 1 } }, thoughtSignature: 's' }]
     assert.deepEqual(data, [{ candidates: [{ content: { role: 'model', parts }, index: 0 }], ...HEAD }])

@@ -95,8 +95,8 @@ function endPart(state: State, { choice, citations, signature }: EventOf<'part-e
   if (!open) return []
   const { start, written } = open
   if (start.kind === 'tool-call') {
-    const { id, name, toolKind: kind } = start
-    return partFrames(state, choice, { type: 'tool-call', id, name, kind, arguments: written, signature })
+    const { id, name, toolKind: kind, signature: ofCall } = start
+    return partFrames(state, choice, { type: 'tool-call', id, name, kind, arguments: written, signature: ofCall })
   }
   const isText = start.kind === 'text' || start.kind === 'reasoning'
   const sealed =

@@ -76,7 +76,7 @@ describe('decodeRequest', () => {
       cache_control: { type: 'ephemeral' },
       metadata: { user_id: 'u', x: 1 },
       output_config: { task_budget: 5 },
-      thinking: { type: 'enabled', budget_tokens: 1024, display: 'omitted' },
+      thinking: { type: 'enabled', budget_tokens: 1024, display: 'sung' },
     }
     const { metadata: _, ...same } = fields
     assert.deepEqual(decode(fields).extensions, { messages: { ...same, metadata: { x: 1 } } })
@@ -95,7 +95,12 @@ describe('decodeRequest', () => {
     const forms: [object, Call['reasoning'], Call['extensions'][string] | undefined][] = [
       [{ thinking: { type: 'disabled' } }, { effort: 'none' }, undefined],
       [{ thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }, { effort: 'max' }, undefined],
-      [{ thinking: { type: 'adaptive' } }, undefined, { thinking: { type: 'adaptive' } }],
+      [{ thinking: { type: 'adaptive' } }, {}, { thinking: { type: 'adaptive' } }],
+      [
+        { thinking: { type: 'enabled', budget_tokens: 9, display: 'omitted' } },
+        { budgetTokens: 9, isShown: false },
+        undefined,
+      ],
       [{ thinking: { type: 'between_tools' } }, undefined, { thinking: { type: 'between_tools' } }],
       [{ output_config: { effort: 'low' } }, { effort: 'low' }, { output_config: { effort: 'low' } }],
       [

@@ -69,19 +69,31 @@ function rest(field: string, value: Json): Json {
 function decodeReasoning({ thinking, output_config }: MessagesRequest): Call['reasoning'] {
   const effort = thinking?.type === 'disabled' ? 'none' : (output_config?.effort ?? undefined)
   const budgetTokens = thinking?.type === 'enabled' ? (thinking.budget_tokens ?? undefined) : undefined
-  if (effort === undefined && budgetTokens === undefined) return undefined
-  return { ...(effort !== undefined && { effort }), ...(budgetTokens !== undefined && { budgetTokens }) }
+  const isShown = DISPLAYS.get(thinking?.display)
+  const isAdaptive = thinking?.type === 'adaptive'
+  if (effort === undefined && budgetTokens === undefined && !isAdaptive) return undefined
+  return {
+    ...(effort !== undefined && { effort }),
+    ...(budgetTokens !== undefined && { budgetTokens }),
+    ...(isShown !== undefined && { isShown }),
+  }
 }
+
+const DISPLAYS: ReadonlyMap<unknown, boolean> = new Map([
+  ['summarized', true],
+  ['omitted', false],
+])
 
 /** `thinking` as it is where the neutral form does not say all of it. */
 function keptThinking({ thinking, output_config }: MessagesRequest): Json {
   if (!thinking) return {}
-  const { type, budget_tokens, ...display } = thinking
+  const { type, budget_tokens, display, ...others } = thinking
+  const isKnownDisplay = display === undefined || display === null || DISPLAYS.has(display)
   const isNeutral =
     type === 'disabled' ||
     (type === 'enabled' && typeof budget_tokens === 'number') ||
     (type === 'adaptive' && typeof output_config?.effort === 'string')
-  return isNeutral && Object.values(display).every(value => value === null) ? {} : thinking
+  return isNeutral && isKnownDisplay && Object.values(others).every(value => value === null) ? {} : thinking
 }
 
 /** An effort without thinking, or beside disabled thinking, is no neutral effort: that means thinking. */

@@ -1,5 +1,6 @@
 import type { Call, ReasoningControl } from '#core/call.ts'
 import type { Target } from '#core/work.ts'
+import { budgetOfEffort } from '../reasoning-budget.ts'
 import { FORMAT } from './decode-block.ts'
 import { lacksThought } from './encode-conversation.ts'
 
@@ -10,16 +11,6 @@ const OUTPUT_TOKENS_DEFAULT = 4_096
 
 /** The API's smallest budget. */
 const BUDGET_TOKENS_MIN = 1_024
-
-/** Parts of what the model can say that its thinking may take, for upstreams that know no effort. */
-const BUDGET_SHARES: Readonly<Record<string, number>> = Object.freeze({
-  minimal: 0.02,
-  low: 0.1,
-  medium: 0.3,
-  high: 0.6,
-  xhigh: 0.9,
-  max: 0.95,
-})
 
 export interface Reasoning {
   readonly maxTokens: number
@@ -55,16 +46,23 @@ function wantedThinking({ reasoning, maxOutputTokens, extensions }: Call, target
   const budgetTokens =
     reasoning?.budgetTokens ?? (isBudgeted ? budgetOf(reasoning, maxOutputTokens, target) : undefined)
   const keptEffort = isBudgeted ? undefined : effort
+  const display = encodeDisplay(reasoning?.isShown)
   if (own.thinking) return { thinking: own.thinking as Json, budgetTokens, effort: keptEffort }
   if (reasoning?.effort === 'none')
     return { thinking: { type: 'disabled' }, budgetTokens: undefined, effort: undefined }
   if (budgetTokens !== undefined) {
-    return { thinking: { type: 'enabled', budget_tokens: budgetTokens }, budgetTokens, effort: keptEffort }
+    const thinking = { type: 'enabled', budget_tokens: budgetTokens, ...display }
+    return { thinking, budgetTokens, effort: keptEffort }
   }
   // An effort that came without thinking goes on without it.
   const isPlainEffort = typeof (own.output_config as Json | undefined)?.effort === 'string'
-  const thinking = keptEffort === undefined || isPlainEffort ? undefined : { type: 'adaptive' }
+  const thinking = keptEffort === undefined || isPlainEffort ? undefined : { type: 'adaptive', ...display }
   return { thinking, budgetTokens, effort: keptEffort }
+}
+
+/** What a model shows when nothing is said of it differs from one to the next. */
+function encodeDisplay(isShown: boolean | undefined): Json {
+  return isShown === undefined ? {} : { display: isShown ? 'summarized' : 'omitted' }
 }
 
 function encodeEffort(reasoning: ReasoningControl | undefined): string | undefined {
@@ -73,10 +71,9 @@ function encodeEffort(reasoning: ReasoningControl | undefined): string | undefin
 }
 
 function budgetOf(reasoning: ReasoningControl | undefined, maxOutputTokens: number | undefined, target: Target) {
-  const share = BUDGET_SHARES[reasoning?.effort ?? '']
-  if (share === undefined) return undefined
   const total = target.limits?.maxOutputTokens ?? maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT
-  return Math.max(BUDGET_TOKENS_MIN, Math.round(total * share))
+  const budget = budgetOfEffort(reasoning?.effort, total)
+  return budget === undefined ? undefined : Math.max(BUDGET_TOKENS_MIN, budget)
 }
 
 /**
@@ -107,6 +104,9 @@ function whyNotToThink(call: Call): string | undefined {
   const isForced =
     mode === 'required' || mode === 'tool' || (call.toolChoice?.mode === 'subset' && call.toolChoice.isRequired)
   if (isForced) return 'reasoning before a forced tool call'
+  const last = call.messages.at(-1)
+  // An answer that paused for a tool of the provider's own goes on thinking.
+  if (last?.role === 'assistant' && last.parts.at(-1)?.type === 'text') return 'reasoning in the middle of an answer'
   if (lacksThought(call.messages)) return 'reasoning after a tool call without its thought'
   return undefined
 }

@@ -305,6 +305,22 @@ describe('reasoning of a request', () => {
     assert.deepEqual(thinking(loop({ type: 'reasoning', text: 'x', signature: 's' }))[0], { type: 'adaptive' })
   })
 
+  it('gives way to an answer that has begun', () => {
+    const messages = [user(say('Go')), assistant(say('I'))]
+    assert.deepEqual(thinking({ ...effort, messages })[0], { type: 'disabled' })
+  })
+
+  it('is shown or not as the client asks', () => {
+    const display = (reasoning: Call['reasoning']) => thinking({ reasoning })[0]
+    assert.deepEqual(display({ effort: 'low', isShown: true }), { type: 'adaptive', display: 'summarized' })
+    assert.deepEqual(display({ budgetTokens: 1024, isShown: false }), {
+      type: 'enabled',
+      budget_tokens: 1024,
+      display: 'omitted',
+    })
+    assert.equal(display({ isShown: true }), undefined)
+  })
+
   it('leaves no room for sampling', () => {
     const { body, warnings } = encode({ ...effort, temperature: 0.5, topP: 0.5, topK: 5 })
     assert.deepEqual([body.temperature, body.top_p, body.top_k], [undefined, undefined, undefined])

@@ -64,14 +64,12 @@ describe('encodeResponse', () => {
   it('gives thoughts without a seal an empty one, and refusals and sound as text', () => {
     const { content } = answerOf([
       { type: 'reasoning', text: 'a' },
-      { type: 'reasoning', text: 'b', encrypted: 'e' },
       { type: 'refusal', text: 'No.' },
       { type: 'audio', source: { kind: 'base64', mediaType: undefined, data: '' }, transcript: 'Hm.' },
       { type: 'opaque', format: 'responses', value: {} },
     ])
     assert.deepEqual(content, [
       { type: 'thinking', thinking: 'a', signature: '' },
-      { type: 'thinking', thinking: 'b', signature: 'e' },
       { type: 'text', text: 'No.' },
       { type: 'text', text: 'Hm.' },
     ])

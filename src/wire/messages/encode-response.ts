@@ -50,7 +50,7 @@ const PARTS: { readonly [T in Part['type']]: (part: PartOf<T>) => Json[] } = Obj
   reasoning: part =>
     part.encrypted !== undefined && part.text === ''
       ? [{ type: 'redacted_thinking', data: part.encrypted }]
-      : [{ type: 'thinking', thinking: part.text, signature: part.signature ?? part.encrypted ?? '' }],
+      : [{ type: 'thinking', thinking: part.text, signature: part.signature ?? '' }],
   'tool-call': part => [
     { type: 'tool_use', id: part.id, name: part.name, input: toolInput(part), ...part.extensions?.[FORMAT] },
   ],

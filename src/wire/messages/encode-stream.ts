@@ -210,7 +210,7 @@ function endPart(state: State, open: OpenPart, end: EventOf<'part-end'>): Frame[
 /** What is known of a part only when it ends. */
 function lastDeltas(start: EventOf<'part-start'>, end: EventOf<'part-end'>): Json[] {
   if (start.kind === 'text') return citationsOf(end).map(citation => ({ type: 'citations_delta', citation }))
-  const signature = end.signature ?? end.encrypted
+  const { signature } = end
   if (start.kind === 'reasoning' && signature !== undefined) return [{ type: 'signature_delta', signature }]
   const isCustom = start.kind === 'tool-call' && start.toolKind === 'custom'
   return isCustom ? [{ type: 'input_json_delta', partial_json: CUSTOM_INPUT.end }] : []

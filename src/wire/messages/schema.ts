@@ -55,7 +55,9 @@ export const MessagesRequest = Type.Object(
         disable_parallel_tool_use: optional(Type.Boolean()),
       }),
     ),
-    thinking: optional(open({ type: Type.String(), budget_tokens: optional(Type.Integer()) })),
+    thinking: optional(
+      open({ type: Type.String(), budget_tokens: optional(Type.Integer()), display: optional(Type.String()) }),
+    ),
     output_config: optional(open({ effort: optional(Type.String()), format: OutputFormat })),
     output_format: OutputFormat,
     service_tier: optional(Type.String()),

@@ -1,4 +1,4 @@
-import type { Extended, Part, ToolCallPart, UrlCitation } from '#core/call.ts'
+import type { Extended, Part, ReasoningPart, ToolCallPart, UrlCitation } from '#core/call.ts'
 import type { TokenLogprob } from '#core/result.ts'
 import { decodeUrl } from '../data-url.ts'
 import { isObject } from '../json/parse.ts'
@@ -6,9 +6,6 @@ import { isObject } from '../json/parse.ts'
 export const FORMAT = 'responses'
 
 export type Json = Readonly<Record<string, unknown>>
-
-/** Goes before another vendor's seal, so that it is not taken for an upstream's own when it comes back. */
-export const SIGNATURE_MARK = 'tollgate.signature:'
 
 /** Between the texts of one reasoning item, which are one part in the neutral form. */
 export const REASONING_SEPARATOR = '\n\n'
@@ -43,7 +40,7 @@ const ITEMS: Readonly<Record<string, (item: Json) => Part[]>> = Object.freeze({
 })
 
 const MESSAGE_FIELDS = new Set(['type', 'role', 'content', 'id', 'status'])
-const CALL_FIELDS = new Set(['type', 'id', 'status', 'call_id', 'name', 'arguments', 'input', 'signature'])
+const CALL_FIELDS = new Set(['type', 'id', 'status', 'call_id', 'name', 'arguments', 'input'])
 const REASONING_FIELDS = new Set(['type', 'id', 'status', 'summary', 'content', 'encrypted_content'])
 
 function unknownFields(owner: Json, known: ReadonlySet<string>): Json | undefined {
@@ -73,7 +70,6 @@ function toolCall(item: Json, kind: ToolCallPart['kind'], written: unknown): Too
     name: stringOf(item.name),
     // Some hosts send the arguments as an object where the format wants JSON text.
     arguments: typeof written === 'string' ? written : JSON.stringify(written ?? {}),
-    ...(typeof item.signature === 'string' && { signature: item.signature }),
     ...extraFields(item, CALL_FIELDS),
   }
 }
@@ -93,9 +89,8 @@ function reasoningFields(item: Json): Json {
   return { ...unknownFields(item, REASONING_FIELDS), ...(!isPlain && { summary: summary ?? [], content }) }
 }
 
-export function decodeSeal(seal: unknown): { signature?: string; encrypted?: string } {
-  if (typeof seal !== 'string' || seal === '') return {}
-  return seal.startsWith(SIGNATURE_MARK) ? { signature: seal.slice(SIGNATURE_MARK.length) } : { encrypted: seal }
+export function decodeSeal(seal: unknown): Pick<ReasoningPart, 'encrypted'> {
+  return typeof seal === 'string' && seal !== '' ? { encrypted: seal } : {}
 }
 
 /** The parts of a message or of a tool's output. */

@@ -63,7 +63,7 @@ describe('decodeRequest', () => {
       temperature: 0,
       topP: 0.5,
       topLogprobs: 3,
-      reasoning: { effort: 'low' },
+      reasoning: { effort: 'low', isShown: true },
       verbosity: 'high',
       cacheKey: 'k',
       endUser: 'id',
@@ -71,8 +71,13 @@ describe('decodeRequest', () => {
       serviceTier: 'flex',
       isStream: true,
       wantsStreamUsage: true,
-      extensions: { responses: { reasoning: { summary: 'auto' } } },
+      extensions: { responses: {} },
     })
+  })
+
+  it('keeps a kind of summary that no other format has', () => {
+    const { reasoning, extensions } = decode({ reasoning: { summary: 'detailed' } })
+    assert.deepEqual([reasoning, extensions.responses], [{ isShown: true }, { reasoning: { summary: 'detailed' } }])
   })
 
   it('takes null for not given', () => {

@@ -46,7 +46,7 @@ export function decodeRequest(body: unknown): Call {
     temperature: n(body.temperature),
     topP: n(body.top_p),
     topLogprobs: wantsLogprobs ? (body.top_logprobs ?? 0) : undefined,
-    reasoning: body.reasoning?.effort ? { effort: body.reasoning.effort } : undefined,
+    reasoning: decodeReasoning(body.reasoning),
     verbosity: n(body.text?.verbosity),
     cacheKey: n(body.prompt_cache_key),
     endUser: n(body.safety_identifier) ?? n(body.user),
@@ -63,9 +63,24 @@ function undefinedIfNull<T>(value: T | null | undefined): T | undefined {
   return value ?? undefined
 }
 
+/** The summaries that the model thinks best, which is what other formats mean by shown thoughts. */
+export const SUMMARY_AUTO = 'auto'
+
+function decodeReasoning(reasoning: ResponsesRequest['reasoning']): Call['reasoning'] {
+  const { effort, summary } = reasoning ?? {}
+  const isShown = typeof summary === 'string'
+  if (!effort && !isShown) return undefined
+  return { ...(effort && { effort }), ...(isShown && { isShown }) }
+}
+
+function withoutSummary({ summary: _, ...others }: Json): Json {
+  return others
+}
+
 /** They are there, if empty, in every call of this format: by that `encodeRequest` knows its own. */
 function decodeExtensions(body: ResponsesRequest, toolChoice: ToolChoice | undefined): Json {
-  const { effort: _effort, ...reasoning } = body.reasoning ?? {}
+  const { effort: _effort, ...others } = body.reasoning ?? {}
+  const reasoning = others.summary === SUMMARY_AUTO ? withoutSummary(others) : others
   const { format: _format, verbosity: _verbosity, ...text } = body.text ?? {}
   const include = (body.include ?? []).filter(each => each !== INCLUDE_LOGPROBS)
   const unknown = Object.entries(body).filter(([key, value]) => !KNOWN_FIELDS.has(key) && value !== null)

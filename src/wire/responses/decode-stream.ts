@@ -1,4 +1,4 @@
-import type { UrlCitation } from '#core/call.ts'
+import type { ReasoningPart, UrlCitation } from '#core/call.ts'
 import type { CallEvent, PartOpening } from '#core/call-event.ts'
 import { Fault } from '#core/fault.ts'
 import type { StreamDecoder } from '../format.ts'
@@ -221,11 +221,11 @@ function beginPart(state: State, opening: PartOpening, text: string): CallEvent[
   return [...closing, { type: 'part-start', choice: 0, part, ...opening }]
 }
 
-function closePart(state: State, seals: { signature?: string; encrypted?: string } = {}): CallEvent[] {
+function closePart(state: State, seal: Pick<ReasoningPart, 'encrypted'> = {}): CallEvent[] {
   if (!state.openPart) return []
   const { part, citations } = state.openPart
   state.openPart = undefined
-  return [{ type: 'part-end', choice: 0, part, ...(citations.length > 0 && { citations }), ...seals }]
+  return [{ type: 'part-end', choice: 0, part, ...(citations.length > 0 && { citations }), ...seal }]
 }
 
 function write(state: State, text: unknown, logprobs?: unknown): CallEvent[] {
@@ -327,8 +327,7 @@ const ITEM_ENDS: Readonly<Record<string, Handler>> = Object.freeze({
 })
 
 function endCall(state: State, item: Json, whole: unknown): CallEvent[] {
-  const signature = typeof item.signature === 'string' ? { signature: item.signature } : {}
-  return [...beginItem(state, item), ...writeRest(state, whole), ...closePart(state, signature)]
+  return [...beginItem(state, item), ...writeRest(state, whole), ...closePart(state)]
 }
 
 /** What only this format knows comes whole, when it is complete. */

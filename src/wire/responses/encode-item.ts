@@ -1,8 +1,7 @@
 import type { ImagePart, ReasoningPart, ToolCallPart, UrlCitation } from '#core/call.ts'
 import type { TokenLogprob } from '#core/result.ts'
-import { type Json, ownFields, SIGNATURE_MARK } from './decode-item.ts'
+import { type Json, ownFields } from './decode-item.ts'
 
-/** A call's item without its signature. */
 export function encodeToolCall(part: ToolCallPart): Json {
   const fields = ownFields(part)
   const call = { call_id: part.id, name: part.name }
@@ -16,18 +15,15 @@ export function encodeImage({ source }: ImagePart): Json | undefined {
   return source.kind === 'base64' ? { type: 'image_generation_call', result: source.data } : undefined
 }
 
-/** Reasoning without its seal. */
-export function encodeReasoning(part: Pick<ReasoningPart, 'text' | 'extensions'>): Json {
-  const summary = part.text === '' ? [] : [{ type: 'summary_text', text: part.text }]
-  return { type: 'reasoning', summary, ...ownFields(part) }
-}
-
-/**
- * What a client keeps of a part's seals and echoes in the next turn. The format has one place for them and typed
- * clients forget all others, so a signature of another vendor is marked in it.
- */
-export function encodeSeal(part: Pick<ReasoningPart, 'signature' | 'encrypted'>): string | undefined {
-  return part.encrypted ?? (part.signature === undefined ? undefined : SIGNATURE_MARK + part.signature)
+export function encodeReasoning(part: Pick<ReasoningPart, 'text' | 'encrypted' | 'extensions'>): Json {
+  const { text, encrypted } = part
+  const summary = text === '' ? [] : [{ type: 'summary_text', text }]
+  return {
+    type: 'reasoning',
+    summary,
+    ...(encrypted !== undefined && { encrypted_content: encrypted }),
+    ...ownFields(part),
+  }
 }
 
 export function encodeCitation(citation: UrlCitation): Json {

@@ -118,6 +118,28 @@ describe('encodeRequest', () => {
     assert.deepEqual(warnings, [])
   })
 
+  it('sends a thought of another format only with its seal, which it then wants back, too', () => {
+    const parts: Part[] = [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'reasoning', text: 'Well.', encrypted: 'sealed' },
+      { type: 'text', text: 'Hi' },
+    ]
+    const { body, warnings } = encode({ extensions: {}, messages: [{ role: 'assistant', parts }] })
+    assert.deepEqual(body.input, [
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Well.' }], encrypted_content: 'sealed' },
+      { role: 'assistant', content: 'Hi' },
+    ])
+    assert.deepEqual(body.include, ['reasoning.encrypted_content'])
+    assert.deepEqual(warnings, ['reasoning without its seal has no equivalent in responses'])
+  })
+
+  it('says how to think in the words of other formats', () => {
+    const control = (reasoning: Call['reasoning']) => encode({ extensions: {}, reasoning }).body.reasoning
+    assert.deepEqual(control({ budgetTokens: 20_000 }), { effort: 'high' })
+    assert.deepEqual(control({ effort: 'low', isShown: true }), { effort: 'low', summary: 'auto' })
+    assert.equal(control({ isShown: false }), undefined)
+  })
+
   it('has nothing stored, and reasoning sealed unless the host cannot do it', () => {
     const { body } = encode({
       extensions: {},
@@ -223,7 +245,6 @@ describe('encodeRequest', () => {
     })
     const lost = [
       'a part of messages',
-      'a reasoning budget',
       'a video part',
       "a thought's signature",
       'a tool of messages',

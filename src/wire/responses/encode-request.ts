@@ -1,11 +1,22 @@
-import type { Call, Message, OutputFormat, Part, Source, Tool, ToolChoice, ToolResultPart } from '#core/call.ts'
+import type {
+  Call,
+  Message,
+  OutputFormat,
+  Part,
+  ReasoningPart,
+  Source,
+  Tool,
+  ToolChoice,
+  ToolResultPart,
+} from '#core/call.ts'
 import type { Target } from '#core/work.ts'
 import { encodeUrl } from '../data-url.ts'
 import type { EncodedRequest } from '../format.ts'
 import { isObject } from '../json/parse.ts'
 import { aPart, CACHE_FIELDS, gatherLosses, lacking, type Warn, warnOfLosses } from '../losses.ts'
+import { effortOfBudget } from '../reasoning-budget.ts'
 import { FORMAT, type Json, ownFields } from './decode-item.ts'
-import { INCLUDE_LOGPROBS } from './decode-request.ts'
+import { INCLUDE_LOGPROBS, SUMMARY_AUTO } from './decode-request.ts'
 import { encodeCitation, encodeReasoning, encodeToolCall } from './encode-item.ts'
 import { SEALED_REASONING, wantsSealedReasoning } from './sealed-reasoning.ts'
 
@@ -14,15 +25,17 @@ interface Context {
   readonly warn: Warn
   /** Ids of custom tools' calls: their results are items of another type. */
   readonly customCalls: ReadonlySet<string>
+  /** The call comes from a client of another format. */
+  readonly isForeign: boolean
 }
 
 /** neutral → upstream (see `WireFormat`). */
 export function encodeRequest(call: Call, target: Target): EncodedRequest {
   const { warn, warnings } = gatherLosses(FORMAT)
   warnOfLosses(call, FORMAT, LACKING, warn)
-  const context: Context = { warn, customCalls: customCallIds(call) }
   const own = ownFields(call)
   const isForeign = call.extensions[FORMAT] === undefined
+  const context: Context = { warn, customCalls: customCallIds(call), isForeign }
   const { instructions, messages } = takeInstructions(call.messages)
   const body = withoutUndefined({
     ...own,
@@ -40,7 +53,7 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     temperature: call.temperature,
     top_p: call.topP,
     top_logprobs: call.topLogprobs,
-    reasoning: mergedObject(own.reasoning, encodeReasoningControl(call.reasoning)),
+    reasoning: encodeReasoningControl(call.reasoning, own.reasoning, target),
     prompt_cache_key: call.cacheKey,
     safety_identifier: call.endUser,
     metadata: call.metadata,
@@ -60,7 +73,6 @@ const LACKING = lacking(
   'call.modalities',
   'call.audioOutput',
   'call.translation',
-  'thinking.budgetTokens',
   'message.name',
   'text.signature',
   'reasoning.signature',
@@ -72,11 +84,6 @@ const LACKING = lacking(
 function allParts(call: Call): Part[] {
   const parts = call.messages.flatMap(message => message.parts)
   return [...parts, ...parts.flatMap(part => (part.type === 'tool-result' ? part.parts : []))]
-}
-
-/** Of its thoughts the format shows no more than a summary. */
-function encodeReasoningControl(reasoning: Call['reasoning']): Json {
-  return { effort: reasoning?.effort, ...(reasoning?.isShown && { summary: 'auto' }) }
 }
 
 function customCallIds(call: Call): Set<string> {
@@ -91,12 +98,26 @@ function takeInstructions(messages: readonly Message[]) {
   return isPlain && !part.extensions ? { instructions: part.text, messages: rest } : { messages }
 }
 
-function encodeInclude({ topLogprobs, reasoning }: Call, own: unknown, target: Target): unknown {
+/** Reasoning that a client is to send back must come sealed, since nothing is stored where it was thought. */
+function encodeInclude(call: Call, own: unknown, target: Target): unknown {
   const include = new Set<unknown>(Array.isArray(own) ? own : [])
-  if (topLogprobs !== undefined) include.add(INCLUDE_LOGPROBS)
-  const isThinking = reasoning !== undefined && reasoning.effort !== 'none'
+  if (call.topLogprobs !== undefined) include.add(INCLUDE_LOGPROBS)
+  const hasThought = call.messages.some(({ parts }) => parts.some(isSealedThought))
+  const isThinking = (call.reasoning !== undefined && call.reasoning.effort !== 'none') || hasThought
   if (wantsSealedReasoning({ isThinking, isKept: false }, target)) include.add(SEALED_REASONING)
   return include.size === 0 ? undefined : [...include]
+}
+
+function isSealedThought(part: Part): boolean {
+  return part.type === 'reasoning' && part.encrypted !== undefined
+}
+
+/** A budget alone becomes the effort that comes nearest to it; what the client says of summaries in its own words stays. */
+function encodeReasoningControl(reasoning: Call['reasoning'], own: unknown, { limits }: Target): Json | undefined {
+  const { effort, budgetTokens, isShown } = reasoning ?? {}
+  const ofBudget = budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens, limits?.maxOutputTokens)
+  const summary = isShown && !(isObject(own) && 'summary' in own) ? { summary: SUMMARY_AUTO } : {}
+  return mergedObject(own, { effort: effort ?? ofBudget, ...summary })
 }
 
 function mergedObject(own: unknown, fields: Json): Json | undefined {
@@ -118,6 +139,7 @@ function encodeMessage(message: Message, context: Context): Json[] {
     run = []
   }
   for (const part of message.parts) {
+    if (part.type === 'reasoning' && isUseless(part, context)) continue
     const item = encodeItem(part, message.role, context)
     if (item) {
       endRun()
@@ -132,6 +154,17 @@ function encodeMessage(message: Message, context: Context): Json[] {
   endRun()
   if (message.parts.length === 0 && message.role !== 'tool') items.push({ role: message.role, content: [] })
   return items
+}
+
+/**
+ * Models read their thoughts out of the seal: the API has no use for others, and refuses some. Hosts that read words
+ * instead have clients of this format, whose thoughts stay.
+ */
+function isUseless({ text, encrypted }: ReasoningPart, { isForeign, warn }: Context): boolean {
+  const isReadable = text !== '' && !isForeign
+  if (encrypted !== undefined || isReadable) return false
+  warn('reasoning without its seal')
+  return true
 }
 
 /** A lone text is sent as a string: every compatible host reads that, not every one reads parts. */
@@ -149,7 +182,7 @@ function encodeContent(parts: readonly Json[]): unknown {
 function encodeItem(part: Part, role: Message['role'], context: Context): Json | undefined {
   switch (part.type) {
     case 'reasoning':
-      return { ...encodeReasoning(part), ...(part.encrypted !== undefined && { encrypted_content: part.encrypted }) }
+      return encodeReasoning(part)
     case 'tool-call':
       return encodeToolCall(part)
     case 'tool-result':

@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import type { Part } from '#core/call.ts'
 import type { FinishReason, Result } from '#core/result.ts'
 import { anyResponsesResult } from '../../../test/support/arbitrary-responses.ts'
-import { decodeRequest } from './decode-request.ts'
 import { decodeResponse } from './decode-response.ts'
 import { encodeResponse } from './encode-response.ts'
 
@@ -132,15 +131,6 @@ describe('encodeResponse', () => {
     assert.deepEqual(ending('refusal'), ['incomplete', { reason: 'content_filter' }, 'incomplete'])
     assert.deepEqual(ending('tool-calls'), ['completed', null, 'completed'])
     assert.equal(ending('error')[0], 'failed')
-  })
-
-  it("lets a client echo another vendor's seals, and takes them for no upstream's own", () => {
-    const parts: Part[] = [
-      { type: 'reasoning', text: 'Hm.', signature: 'signed by another' },
-      { type: 'tool-call', kind: 'function', id: 'call_1', name: 'f', arguments: '{}', signature: 'signed, too' },
-    ]
-    const input = overTheWire(outputOf(...parts))
-    assert.deepEqual(decodeRequest({ model: 'm', input }).messages, [{ role: 'assistant', parts }])
   })
 
   it('tells of an image that the model drew as of a call of the tool that draws', () => {

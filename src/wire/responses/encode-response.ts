@@ -2,15 +2,7 @@ import type { Part, RefusalPart, TextPart } from '#core/call.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import type { AnswerContext } from '../format.ts'
 import { FORMAT, type Json, ownFields } from './decode-item.ts'
-import {
-  encodeCitation,
-  encodeImage,
-  encodeLogprobs,
-  encodeReasoning,
-  encodeSeal,
-  encodeToolCall,
-  itemId,
-} from './encode-item.ts'
+import { encodeCitation, encodeImage, encodeLogprobs, encodeReasoning, encodeToolCall, itemId } from './encode-item.ts'
 import { encodeFinish } from './finish-reason.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -143,13 +135,8 @@ export function outputText(part: TextPart, logprobs: readonly TokenLogprob[]): J
 }
 
 function encodeItem(part: Part): Json | undefined {
-  if (part.type === 'reasoning') {
-    const seal = encodeSeal(part)
-    return { ...encodeReasoning(part), ...(seal !== undefined && { encrypted_content: seal }) }
-  }
-  if (part.type === 'tool-call') {
-    return { ...encodeToolCall(part), ...(part.signature !== undefined && { signature: part.signature }) }
-  }
+  if (part.type === 'reasoning') return encodeReasoning(part)
+  if (part.type === 'tool-call') return encodeToolCall(part)
   return encodeWhole(part)
 }
 

@@ -6,7 +6,7 @@ import type { Usage } from '#core/usage.ts'
 import type { AnswerContext, StreamEncoder } from '../format.ts'
 import type { Frame } from '../sse/frame.ts'
 import type { Json } from './decode-item.ts'
-import { encodeCitation, encodeLogprobs, encodeReasoning, encodeSeal, encodeToolCall, itemId } from './encode-item.ts'
+import { encodeCitation, encodeLogprobs, encodeReasoning, encodeToolCall, itemId } from './encode-item.ts'
 import { encodeWhole, finishItem, itemStatus, messageItem, outputText, responseHead } from './encode-response.ts'
 import { encodeFaultEvent } from './fault.ts'
 import { encodeFinish } from './finish-reason.ts'
@@ -218,7 +218,6 @@ const ENDS: Readonly<Record<EventOf<'part-start'>['kind'], PartEnd>> = Object.fr
   refusal: endContent,
   reasoning: (state, part, end) => {
     const text = part.texts.join('')
-    const seal = encodeSeal(end)
     const closing =
       text === ''
         ? []
@@ -229,17 +228,15 @@ const ENDS: Readonly<Record<EventOf<'part-start'>['kind'], PartEnd>> = Object.fr
               part: { type: 'summary_text', text },
             }),
           ]
-    const item = { ...encodeReasoning({ text }), ...(seal !== undefined && { encrypted_content: seal }) }
-    return [...closing, endItem(state, part, item)]
+    return [...closing, endItem(state, part, encodeReasoning({ text, encrypted: end.encrypted }))]
   },
-  'tool-call': (state, part, { signature }) => {
+  'tool-call': (state, part) => {
     if (part.start.kind !== 'tool-call') return []
     const written = part.texts.join('')
     const isCustom = part.start.toolKind === 'custom'
     const fields = isCustom ? { input: written } : { name: part.start.name, arguments: written }
     const done = frame(state, `${textEvents(part)}.done`, { ...part.place, ...fields })
-    const item = { ...encodeToolCall(toolCall(part.start, written)), ...(signature !== undefined && { signature }) }
-    return [done, endItem(state, part, item)]
+    return [done, endItem(state, part, encodeToolCall(toolCall(part.start, written)))]
   },
   whole: (state, part) => {
     const item = part.start.kind === 'whole' ? encodeWhole(part.start.value) : undefined

@@ -46,7 +46,7 @@ export const ResponsesRequest = Type.Object(
     top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
     top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
     include: optional(Type.Array(Type.String())),
-    reasoning: optional(Type.Object({ effort: optional(Type.String()) }, loose)),
+    reasoning: optional(Type.Object({ effort: optional(Type.String()), summary: optional(Type.String()) }, loose)),
     text: optional(
       Type.Object(
         { format: optional(Type.Object({ type: Type.String() }, loose)), verbosity: optional(Type.String()) },
