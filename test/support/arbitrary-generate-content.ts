@@ -132,10 +132,14 @@ const resultParts: fc.Arbitrary<Part[]> = fc
   )
   .map(parts => parts.flat())
 
-const assistant: fc.Arbitrary<Part[]> = fc.array(
-  fc.oneof(textPart, reasoningPart, sealPart, toolCall, codePart, mediaPart),
-  { minLength: 1, maxLength: 4 },
-)
+const assistant: fc.Arbitrary<Part[]> = fc
+  .array(fc.oneof(textPart, reasoningPart, sealPart, toolCall, codePart, mediaPart), { minLength: 1, maxLength: 4 })
+  .map(parts => parts.reduce<Part[]>((said, part) => (goesOn(said.at(-1), part) ? said : [...said, part]), []))
+
+/** What follows an unsealed thought as a thought is more of it. */
+function goesOn(last: Part | undefined, part: Part): boolean {
+  return part.type === 'reasoning' && last?.type === 'reasoning' && last.signature === undefined
+}
 
 /** A question, an answer, and where the answer calls tools, their results and perhaps more words. */
 const turn: fc.Arbitrary<Message[]> = fc

@@ -77,7 +77,7 @@ interface Calls {
 
 function decodeContents(contents: readonly WireContent[]): Message[] {
   const calls: Calls = { count: 0, unanswered: [] }
-  return contents.flatMap((content, index) => {
+  const messages = contents.flatMap((content, index) => {
     const role = ROLES.get((content.role ?? '').toLowerCase())
     if (role === undefined) {
       const param = `contents[${index}].role`
@@ -85,6 +85,7 @@ function decodeContents(contents: readonly WireContent[]): Message[] {
     }
     return decodeContent(role, content.parts ?? [], calls)
   })
+  return joinAnswers(messages)
 }
 
 /** Function results stand among a user's parts here, and in messages of their own in the neutral form. */
@@ -105,6 +106,30 @@ function decodeContent(role: 'user' | 'assistant', parts: readonly WirePart[], c
       )
   }
   return messages
+}
+
+/** A streamed answer comes back in pieces: the SDK's chats keep every chunk as a content of its own. */
+function joinAnswers(messages: readonly Message[]): Message[] {
+  const joined: Message[] = []
+  for (const message of messages) {
+    const last = joined.at(-1)
+    const isMore = message.role === 'assistant' && last?.role === 'assistant'
+    if (isMore) joined.splice(-1, 1, { ...last, parts: [...last.parts, ...message.parts] })
+    else joined.push(message)
+  }
+  return joined.map(message => ({ ...message, parts: joinThoughts(message.parts) }))
+}
+
+/** Of the pieces of a thought the last has the seal of the whole. */
+function joinThoughts(parts: readonly Part[]): Part[] {
+  const joined: Part[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    const isOpen = last?.type === 'reasoning' && last.signature === undefined
+    if (isOpen && part.type === 'reasoning') joined.splice(-1, 1, { ...part, text: last.text + part.text })
+    else joined.push(part)
+  }
+  return joined
 }
 
 function noteCall(part: Part, calls: Calls): Part {

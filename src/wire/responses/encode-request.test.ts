@@ -224,7 +224,6 @@ describe('encodeRequest', () => {
       'seed',
       'stop',
       'the error flag of a tool result',
-      'the name of a tool result',
       'the signature of a thought',
       'the signature of a tool call',
       'top_k',
@@ -238,5 +237,7 @@ describe('encodeRequest', () => {
 
   it('takes what means nothing here for no loss', () => {
     assert.deepEqual(encode({ stop: [], choices: 1, modalities: ['text'] }).warnings, [])
+    const result: Part = { type: 'tool-result', callId: 'c', name: 'f', parts: [] }
+    assert.deepEqual(encode({ messages: [{ role: 'tool', parts: [result] }] }).warnings, [])
   })
 })

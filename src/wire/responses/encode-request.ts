@@ -166,8 +166,8 @@ function encodeItem(part: Part, role: Message['role'], context: Context): Json |
 }
 
 function encodeToolResult(part: ToolResultPart, { warn, customCalls }: Context): Json {
+  // The result's own name is that of the call, which the id leads to.
   if (part.isError) warn('the error flag of a tool result')
-  if (part.name !== undefined) warn('the name of a tool result')
   const output = part.parts.flatMap(inner => encodeContentPart(inner, 'input_text', warn))
   const type = customCalls.has(part.callId) ? 'custom_tool_call_output' : 'function_call_output'
   return { type, ...ownFields(part), call_id: part.callId, output: encodeContent(output) }
