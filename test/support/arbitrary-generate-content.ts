@@ -134,11 +134,17 @@ const resultParts: fc.Arbitrary<Part[]> = fc
 
 const assistant: fc.Arbitrary<Part[]> = fc
   .array(fc.oneof(textPart, reasoningPart, sealPart, toolCall, codePart, mediaPart), { minLength: 1, maxLength: 4 })
-  .map(parts => parts.reduce<Part[]>((said, part) => (goesOn(said.at(-1), part) ? said : [...said, part]), []))
+  .map(withoutSplitThoughts)
 
 /** What follows an unsealed thought as a thought is more of it. */
-function goesOn(last: Part | undefined, part: Part): boolean {
-  return part.type === 'reasoning' && last?.type === 'reasoning' && last.signature === undefined
+function withoutSplitThoughts(parts: readonly Part[]): Part[] {
+  const said: Part[] = []
+  for (const part of parts) {
+    const last = said.at(-1)
+    const isMore = part.type === 'reasoning' && last?.type === 'reasoning' && last.signature === undefined
+    if (!isMore) said.push(part)
+  }
+  return said
 }
 
 /** A question, an answer, and where the answer calls tools, their results and perhaps more words. */
