@@ -159,6 +159,25 @@ describe('decodeRequest', () => {
     )
   })
 
+  it('joins the pieces of a streamed answer, so that the seal of a thought is on the whole', () => {
+    const thought = (text: string, thoughtSignature?: string) => ({
+      text,
+      thought: true,
+      ...(thoughtSignature && { thoughtSignature }),
+    })
+    const chunks = [[thought('One ')], [thought('two'), thought('', 's1')], [thought('three'), { text: 'a' }]]
+    assert.deepEqual(messagesOf(...chunks.map(parts => ({ role: 'model', parts }))), [
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'reasoning', text: 'One two', signature: 's1' },
+          { type: 'reasoning', text: 'three' },
+          { type: 'text', text: 'a' },
+        ],
+      },
+    ])
+  })
+
   it('gives calls ids by their place, and results those of the calls that they answer, in order', () => {
     const call = (name: string, fields = {}) => ({ functionCall: { name, args: { a: 1 }, ...fields } })
     const result = (name: string, fields = {}) => ({

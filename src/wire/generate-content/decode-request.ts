@@ -77,7 +77,7 @@ interface Calls {
 
 function decodeContents(contents: readonly WireContent[]): Message[] {
   const calls: Calls = { count: 0, unanswered: [] }
-  return contents.flatMap((content, index) => {
+  const messages = contents.flatMap((content, index) => {
     const role = ROLES.get((content.role ?? '').toLowerCase())
     if (role === undefined) {
       const param = `contents[${index}].role`
@@ -85,10 +85,8 @@ function decodeContents(contents: readonly WireContent[]): Message[] {
     }
     return decodeContent(role, content.parts ?? [], calls)
   })
+  return joinAnswers(messages)
 }
-
-/** Clients of streams send the pieces of a thought back as they got them; what its signature seals is the whole. */
-const THOUGHTS: ReadonlySet<Part['type']> = new Set(['reasoning'])
 
 /** Function results stand among a user's parts here, and in messages of their own in the neutral form. */
 function decodeContent(role: 'user' | 'assistant', parts: readonly WirePart[], calls: Calls): Message[] {
@@ -107,7 +105,24 @@ function decodeContent(role: 'user' | 'assistant', parts: readonly WirePart[], c
         decodePart(wire, () => derivedCallId('', 0, calls.count)).map(each => noteCall(each, calls)),
       )
   }
-  return messages.map(message => ({ ...message, parts: joinPieces(message.parts, THOUGHTS) }))
+  return messages
+}
+
+const THOUGHTS: ReadonlySet<Part['type']> = new Set(['reasoning'])
+
+/**
+ * A streamed answer comes back in pieces: the SDK's chats keep every chunk as a content of its own. What the signature
+ * of a thought seals is the whole.
+ */
+function joinAnswers(messages: readonly Message[]): Message[] {
+  const joined: Message[] = []
+  for (const message of messages) {
+    const last = joined.at(-1)
+    const isMore = message.role === 'assistant' && last?.role === 'assistant'
+    if (isMore) joined.splice(-1, 1, { ...last, parts: [...last.parts, ...message.parts] })
+    else joined.push(message)
+  }
+  return joined.map(message => ({ ...message, parts: joinPieces(message.parts, THOUGHTS) }))
 }
 
 function noteCall(part: Part, calls: Calls): Part {

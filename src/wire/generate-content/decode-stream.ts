@@ -9,7 +9,7 @@ import { decodeCitations, decodePart, derivedCallId, type Json } from './decode-
 import { blockReason, decodeHead, decodeLogprobs, wireParts } from './decode-response.ts'
 import { decodeFault } from './fault.ts'
 import { decodeBlock, decodeFinish, isFinishReason } from './finish-reason.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeChunkUsage } from './usage.ts'
 
 interface State {
   started: boolean
@@ -83,7 +83,8 @@ function decodeChunk(state: State, chunk: Json): CallEvent[] {
     if (result instanceof Fault) return [...events, ...fail(state, result)]
     events.push(...result)
   }
-  const usage = decodeUsage(chunk.usageMetadata)
+  const isEnd = reason !== undefined || candidates.some(({ finishReason }) => isFinishReason(finishReason))
+  const usage = decodeChunkUsage(chunk.usageMetadata, { isEnd })
   if (usage) events.push({ type: 'usage', usage })
   return events
 }

@@ -13,7 +13,7 @@ import { estimate } from './estimate.ts'
 import { decodeFault, encodeFault } from './fault.ts'
 import { isFinishReason } from './finish-reason.ts'
 import { readBody } from './read-body.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeChunkUsage, decodeUsage } from './usage.ts'
 
 /** Generate-content on both sides (see `PassThrough` in `wire/format.ts`). */
 export const passThrough: PassThrough = Object.freeze({
@@ -98,7 +98,7 @@ class ChunkEditor implements EventEditor {
       } else if (!this.#hasFinished || wireParts(candidate).length > 0) this.#open.add(index)
     }
     // Each count is of the whole answer so far: the last one stands.
-    this.usage = decodeUsage(chunk.usageMetadata) ?? this.usage
+    this.usage = decodeChunkUsage(chunk.usageMetadata, { isEnd: this.isFinished }) ?? this.usage
     return 'keep'
   }
 

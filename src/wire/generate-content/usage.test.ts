@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { anyUsage } from '../../../test/support/arbitrary-generate-content.ts'
-import { decodeUsage, encodeUsage } from './usage.ts'
+import { decodeChunkUsage, decodeUsage, encodeUsage } from './usage.ts'
 
 function known(value: object | undefined): unknown {
   return value && Object.fromEntries(Object.entries(value).filter(([, count]) => count !== undefined))
@@ -56,6 +56,16 @@ describe('decodeUsage', () => {
   it('is unknown when neither side was reported', () => {
     for (const value of [undefined, null, 5, [], {}, { totalTokenCount: 9 }])
       assert.equal(decodeUsage(value), undefined)
+  })
+})
+
+describe('decodeChunkUsage', () => {
+  it('takes an output that nobody has counted yet for unknown, and for nothing only at the end', () => {
+    const uncounted = { promptTokenCount: 5, totalTokenCount: 5 }
+    assert.deepEqual(known(decodeChunkUsage(uncounted, { isEnd: false })), { inputTokens: 5, totalTokens: 5 })
+    assert.equal(decodeChunkUsage(uncounted, { isEnd: true })?.outputTokens, 0)
+    assert.equal(decodeChunkUsage({ promptTokenCount: 5, totalTokenCount: 9 }, { isEnd: false })?.outputTokens, 4)
+    assert.equal(decodeChunkUsage(undefined, { isEnd: true }), undefined)
   })
 })
 

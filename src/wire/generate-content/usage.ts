@@ -23,6 +23,17 @@ export function decodeUsage(value: unknown): Usage | undefined {
   return usage.inputTokens === undefined && usage.outputTokens === undefined ? undefined : usage
 }
 
+/**
+ * `usageMetadata` of a chunk. Before the answer ends, a total that leaves nothing for the output means that nobody has
+ * counted it yet: taken for zero, a client that leaves early would have had its words for nothing.
+ *
+ * @param isEnd the chunk says why the answer ended
+ */
+export function decodeChunkUsage(value: unknown, { isEnd }: { isEnd: boolean }): Usage | undefined {
+  const usage = decodeUsage(value)
+  return usage?.outputTokens === 0 && !isEnd ? { ...usage, outputTokens: undefined } : usage
+}
+
 /** Google leaves out counts of zero, so a side that is missing is what the total leaves for it. */
 function outputTokens(
   value: Readonly<Record<string, unknown>>,

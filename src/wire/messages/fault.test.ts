@@ -113,6 +113,15 @@ describe('encodeFault', () => {
     }
   })
 
+  it('says of a context overflow that the prompt is too long, whatever the upstream said', () => {
+    const message = (of: string) => {
+      const { body } = encodeFault(new Fault('context_length_exceeded', of))
+      return (body.error as { message: string }).message
+    }
+    assert.equal(message('130000 tokens are too many.'), 'prompt is too long: 130000 tokens are too many.')
+    assert.equal(message('Prompt is too long.'), 'Prompt is too long.')
+  })
+
   it('names the request that failed, where it is known', () => {
     const fault = new Fault('invalid_request', 'No.')
     assert.equal(encodeFault(fault, 'req_1').body.request_id, 'req_1')

@@ -64,6 +64,12 @@ export function decodeFault(status: number, body: unknown): Fault {
 export function encodeFault(fault: Fault, requestId?: string): { status: number; body: Record<string, unknown> } {
   const status = STATUS_OF_CODE[fault.code] ?? fault.status
   const type = TYPES.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  const error = { ...errorBody(fault).error, type }
+  const error = { ...errorBody(fault).error, message: messageOf(fault), type }
   return { status, body: { type: 'error', error, ...(requestId !== undefined && { request_id: requestId }) } }
+}
+
+/** Programs of this family know an overflow, for which there is no code, by its first words. */
+function messageOf({ code, message }: Fault): string {
+  if (code !== 'context_length_exceeded' || /prompt is too long/i.test(message)) return message
+  return `prompt is too long: ${message}`
 }

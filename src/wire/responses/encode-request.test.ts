@@ -269,5 +269,7 @@ describe('encodeRequest', () => {
 
   it('takes what means nothing here for no loss', () => {
     assert.deepEqual(encode({ stop: [], choices: 1, modalities: ['text'] }).warnings, [])
+    const result: Part = { type: 'tool-result', callId: 'c', name: 'f', parts: [] }
+    assert.deepEqual(encode({ messages: [{ role: 'tool', parts: [result] }] }).warnings, [])
   })
 })
