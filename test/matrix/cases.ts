@@ -130,7 +130,7 @@ function movesFrom(maker: keyof typeof SEALS): Case {
       echo: {
         'chat-completions': unsealed,
         messages: { calls: [ZURICH] },
-        responses: unsealed,
+        responses: { calls: [ZURICH] },
         'generate-content': { ...unsealed, calls: [{ ...ZURICH, seal: PLACEHOLDER_SEAL }] },
       },
     },
@@ -152,8 +152,8 @@ function movesFrom(maker: keyof typeof SEALS): Case {
       },
       {
         isNative: true,
-        upstreams: ['messages'],
-        loss: { kind: 'dropped', what: 'the thought', why: 'messages refuses thoughts that it has not sealed' },
+        upstreams: ['messages', 'responses'],
+        loss: { kind: 'dropped', what: 'the thought', why: 'both refuse thoughts that they have not sealed' },
       },
     ],
   }
@@ -234,7 +234,7 @@ export const CASES: readonly Case[] = [
     steps: [thinking, reports(thinking, ['21 °C'])],
     exceptions: [
       {
-        clients: ['generate-content'],
+        clients: ['responses', 'generate-content'],
         upstreams: ['chat-completions'],
         loss: {
           kind: 'dropped',
@@ -265,18 +265,6 @@ export const CASES: readonly Case[] = [
     name: 'answer by a JSON schema',
     about: 'The answer must be JSON of a given shape.',
     steps: [asks('json', { text: '{"city":"Zürich","days":3}', stop: 'end' }, { schema: CITY_AND_DAYS })],
-    exceptions: [
-      {
-        clients: ['chat-completions', 'responses'],
-        upstreams: ['generate-content'],
-        loss: {
-          kind: 'dropped',
-          what: 'the schema’s name',
-          why: 'generate-content has no name for the schema of an answer; models do not need it',
-        },
-        warnings: ["an output schema's name has no equivalent in generate-content"],
-      },
-    ],
   },
   {
     name: 'a prompt that the provider keeps',

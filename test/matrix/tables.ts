@@ -4,7 +4,6 @@ import { CLIENTS } from './clients/index.ts'
 import { FORMATS, type Format } from './conversation.ts'
 import { FAILURES, type Failure, meaningOf, WORDS } from './failures.ts'
 import { INTERRUPTIONS } from './interruptions.ts'
-import { pendingReason } from './pending.ts'
 
 /** The part of docs/formats.md that is printed from what the suite runs. */
 export function printMatrix(): string {
@@ -34,14 +33,7 @@ function printCase(of: Case): string[] {
     rows.map(client => [client, ...columns.map(upstream => stateOf(client, upstream))]),
   )
   const absences = (of.exceptions ?? []).filter(({ loss }) => loss.kind === 'absent')
-  const pending = new Set(pairs.flatMap(({ client, upstream }) => pendingReason(of.name, client, upstream) ?? []))
-  return [
-    `### ${capital(of.name)}`,
-    of.about,
-    table,
-    ...absences.map(({ loss }) => `Not listed: ${loss.why}.`),
-    ...[...pending].map(why => `Not yet: ${why}.`),
-  ]
+  return [`### ${capital(of.name)}`, of.about, table, ...absences.map(({ loss }) => `Not listed: ${loss.why}.`)]
 }
 
 function isAbsent({ exceptions }: Pair): boolean {
@@ -57,8 +49,7 @@ const LOSSES: Readonly<Record<Exception['loss']['kind'], string>> = {
 }
 
 /** What a pair of formats does to the case, in a few words. */
-function printState({ of, client, upstream, exceptions }: Pair): string {
-  if (pendingReason(of.name, client, upstream)) return 'not yet'
+function printState({ client, upstream, exceptions }: Pair): string {
   if (exceptions.some(({ loss }) => loss.kind === 'absent')) return LOSSES.absent
   if (exceptions.length === 0) return client === upstream ? 'native' : 'translated'
   return exceptions

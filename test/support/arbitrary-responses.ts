@@ -195,7 +195,7 @@ const decimal = (max: number) => fc.integer({ min: 0, max: max * 100 }).map(valu
 
 const ownFields = fc.record(
   {
-    include: fc.constant(['reasoning.encrypted_content']),
+    include: fc.constant(['file_search_call.results']),
     reasoning: fc.record({ summary: fc.constantFrom('concise', 'detailed') }),
     text: fc.record({ x_style: name }),
     truncation: fc.constant('auto'),

@@ -76,7 +76,9 @@ function undefinedIfNull<T>(value: T | null | undefined): T | undefined {
 }
 
 function decodeExtensions(body: ChatCompletionsRequest): Call['extensions'] {
-  const unknown = Object.entries(body).filter(([key, value]) => !KNOWN_FIELDS.has(key) && value !== null)
+  const unknown = Object.entries(body).filter(
+    ([key, value]) => !KNOWN_FIELDS.has(key) && value !== null && !(key === 'store' && value === false),
+  )
   return unknown.length === 0 ? {} : { [FORMAT]: Object.fromEntries(unknown) }
 }
 

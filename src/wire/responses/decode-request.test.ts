@@ -90,12 +90,12 @@ describe('decodeRequest', () => {
     assert.deepEqual(decode(nulls).extensions, { responses: {} })
   })
 
-  it('carries what only the format knows, and takes log probabilities out of what is to be included', () => {
+  it('carries what only the format knows, and takes out of what is to be included what other formats have words for', () => {
     const own = { prompt: { id: 'pmpt_1' }, truncation: 'auto', x_new: [1] }
-    const include = ['message.output_text.logprobs', 'reasoning.encrypted_content']
+    const include = ['message.output_text.logprobs', 'reasoning.encrypted_content', 'file_search_call.results']
     const call = decode({ ...own, include, text: { x_style: 1 } })
     assert.deepEqual(call.extensions, {
-      responses: { ...own, include: ['reasoning.encrypted_content'], text: { x_style: 1 } },
+      responses: { ...own, include: ['file_search_call.results'], text: { x_style: 1 } },
     })
     assert.equal(call.topLogprobs, 0)
   })

@@ -6,6 +6,7 @@ import { objectField, textField } from '../json/fields.ts'
 import { isObject } from '../json/parse.ts'
 import { decodeContent, decodeItem, extended, extraFields, FORMAT, type Json, ownFields } from './decode-item.ts'
 import { type ResponsesItem, ResponsesRequest, type ResponsesTool } from './schema.ts'
+import { SEALED_REASONING } from './sealed-reasoning.ts'
 
 /** Top-level fields that are wholly neutral; every other one rides in `extensions`, as do the rests of three. */
 const KNOWN_FIELDS = new Set(Object.keys(ResponsesRequest.properties))
@@ -82,7 +83,7 @@ function decodeExtensions(body: ResponsesRequest, toolChoice: ToolChoice | undef
   const { effort: _effort, ...others } = body.reasoning ?? {}
   const reasoning = others.summary === SUMMARY_AUTO ? withoutSummary(others) : others
   const { format: _format, verbosity: _verbosity, ...text } = body.text ?? {}
-  const include = (body.include ?? []).filter(each => each !== INCLUDE_LOGPROBS)
+  const include = (body.include ?? []).filter(each => each !== INCLUDE_LOGPROBS && each !== SEALED_REASONING)
   const unknown = Object.entries(body).filter(([key, value]) => !KNOWN_FIELDS.has(key) && value !== null)
   return {
     ...Object.fromEntries(unknown),

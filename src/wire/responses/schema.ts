@@ -38,6 +38,7 @@ export const ResponsesRequest = Type.Object(
     model: Type.String({ minLength: 1, description: 'An id from `GET /v1/models`' }),
     input: optional(Type.Union([Type.String(), Type.Array(Item)])),
     instructions: optional(Type.String()),
+    background: optional(Type.Boolean({ description: 'Only `false`' })),
     store: optional(Type.Boolean({ description: 'Keep the response; `true` when absent' })),
     previous_response_id: optional(Type.String({ description: 'A kept response that this one goes on from' })),
     stream: optional(Type.Boolean({ description: 'Answer as server-sent events' })),
