@@ -10,6 +10,7 @@ import { collectEvents } from '../../test/support/collect-events.ts'
 import { cutBytes, cutPlaces } from '../../test/support/cut.ts'
 import { ROUTING, target } from '../../test/support/target.ts'
 import { chatCompletions } from './chat-completions/index.ts'
+import { generateContent } from './generate-content/index.ts'
 import { messages } from './messages/index.ts'
 import { responses } from './responses/index.ts'
 import { decodeFrame, encodeFrame } from './sse/frame.ts'
@@ -228,5 +229,17 @@ describe('translate', () => {
     const { body, observed } = decodeAnswer(Buffer.from(JSON.stringify({ id: 'chatcmpl-1', choices })))
     assert.match((JSON.parse(Buffer.from(body).toString()) as { id: string }).id, /^msg_\w{24}$/)
     assert.equal(observed.upstreamId, 'chatcmpl-1')
+  })
+
+  it('gives calls that have no id one that no other turn has, whole and streamed', () => {
+    const call = messages.decodeRequest({ model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] })
+    const exchange = translate(messages, generateContent, asked(call), target({ format: 'generate-content' }))
+    const parts = [{ functionCall: { name: 'f', args: {} } }]
+    const answer = JSON.stringify({ candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }] })
+    const whole = () => Buffer.from(exchange.decodeAnswer(Buffer.from(answer)).body).toString()
+    const streamed = () => Buffer.from(exchange.openStream().push(Buffer.from(`data: ${answer}\n\n`)) ?? '').toString()
+    const ids = [whole(), whole(), streamed(), streamed()].map(text => /"id":"(call_\w{24})"/.exec(text)?.[1])
+    assert.equal(new Set(ids).size, 4)
+    assert.ok(!ids.includes(undefined))
   })
 })

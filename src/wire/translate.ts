@@ -14,7 +14,7 @@ import { adaptToolPairs } from './adaptations/tool-pairs.ts'
 import { adaptToolResults } from './adaptations/tool-results.ts'
 import { adaptTranslation } from './adaptations/translation.ts'
 import { lossesOfResult } from './answer-losses.ts'
-import { named } from './answer-name.ts'
+import { namedResult } from './answer-name.ts'
 import type { AnswerContext, EncodedRequest, FormatName, Stated, WireFormat } from './format.ts'
 import { tryParse } from './json/parse.ts'
 import { TranslatingStream } from './translating-stream.ts'
@@ -70,7 +70,7 @@ export function translate(
     warnings,
     decodeAnswer: bytes => {
       const answer = upstream.decodeResponse(tryParse(bytes))
-      const result = adapted.adaptResult(named(answer, sides))
+      const result = adapted.adaptResult(namedResult(answer, sides))
       const observed: Observed = { ...observe(result), upstreamId: answer.id }
       const encoded = withRouting(client.encodeResponse(result, context), target)
       return { body: encoded, observed, warnings: lossesOfResult(result, client.name) }

@@ -4,7 +4,7 @@ import type { Usage } from '#core/usage.ts'
 import type { Observed, StreamCodec, Target } from '#core/work.ts'
 import type { EventAdapter, Sides } from './adaptation.ts'
 import { lossOfEvent } from './answer-losses.ts'
-import { named } from './answer-name.ts'
+import { namedEvent } from './answer-name.ts'
 import type { StreamDecoder, StreamEncoder } from './format.ts'
 import { decodeFrame, encodeFrame, type Frame, SSE_CONTENT_TYPE } from './sse/frame.ts'
 import { COMMENT } from './sse/keep-alive.ts'
@@ -114,7 +114,7 @@ export class TranslatingStream implements StreamCodec {
   }
 
   #encode(event: CallEvent): Uint8Array | undefined {
-    const adapted = this.#adapt(event.type === 'response-start' ? named(event, this.#sides) : event)
+    const adapted = this.#adapt(namedEvent(event, this.#sides))
     const frames = adapted.flatMap(each => this.#encoder.push(each))
     const loss = lossOfEvent(event, this.#sides.client)
     if (frames.length === 0 && loss === undefined) return undefined

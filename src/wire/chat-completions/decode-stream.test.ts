@@ -271,7 +271,7 @@ describe('decodeStream', () => {
 
   it('reads the function call of before there were tools', () => {
     const parts = partsOf({ function_call: { name: 'f', arguments: '' } }, { function_call: { arguments: '{}' } })
-    assert.deepEqual(parts, [{ type: 'tool-call', kind: 'function', id: 'call_0', name: 'f', arguments: '{}' }])
+    assert.deepEqual(parts, [{ type: 'tool-call', kind: 'function', id: '', name: 'f', arguments: '{}' }])
   })
 })
 

@@ -345,7 +345,7 @@ function openTool(choice: ChoiceState, index: number, fragment: ToolFragment): C
   if (id !== undefined) choice.toolIds.add(id)
   const tool: OpenTool = { index, id, kind, progress: new JsonProgress() }
   const seal = signature === undefined ? {} : { signature }
-  return openPart(choice, { kind: 'tool-call', id: id ?? `call_${index}`, name, toolKind: kind, ...seal }, tool)
+  return openPart(choice, { kind: 'tool-call', id: id ?? '', name, toolKind: kind, ...seal }, tool)
 }
 
 /** Lets waiting calls go on in the order in which they began, up to one that is not complete. */

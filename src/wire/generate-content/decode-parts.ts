@@ -76,7 +76,12 @@ export function joinPieces(parts: readonly Part[], kinds: ReadonlySet<Part['type
  * them back: this format has ids for calls only sometimes.
  *
  * @param ordinal the call's place among the candidate's calls
+ * @returns none for an answer that has no id itself: what would be made of its place alone, other answers share
  */
+export function callIdOf(responseId: string, candidate: number, ordinal: number): string {
+  return responseId === '' ? '' : derivedCallId(responseId, candidate, ordinal)
+}
+
 export function derivedCallId(responseId: string, candidate: number, ordinal: number): string {
   // Other formats allow 40 to 64 characters of this alphabet.
   const stem = responseId.replace(/[^A-Za-z0-9_-]/g, '').slice(0, 32)

@@ -2,7 +2,7 @@ import type { Part, UrlCitation } from '#core/call.ts'
 import { Fault } from '#core/fault.ts'
 import type { Choice, Result, TokenLogprob } from '#core/result.ts'
 import { isObject } from '../json/parse.ts'
-import { decodeCitations, decodePart, derivedCallId, FORMAT, type Json, joinPieces } from './decode-parts.ts'
+import { callIdOf, decodeCitations, decodePart, FORMAT, type Json, joinPieces } from './decode-parts.ts'
 import { encodeCitations } from './encode-parts.ts'
 import { decodeFault } from './fault.ts'
 import { decodeBlock, decodeFinish } from './finish-reason.ts'
@@ -68,7 +68,7 @@ function decodeCandidate(candidate: Json, position: number, responseId: string):
   const index = typeof candidate.index === 'number' ? candidate.index : position
   let calls = 0
   const parts = wireParts(candidate).flatMap(part =>
-    decodePart(part, () => derivedCallId(responseId, index, calls)).map(each => {
+    decodePart(part, () => callIdOf(responseId, index, calls)).map(each => {
       if (each.type === 'tool-call') calls += 1
       return each
     }),

@@ -5,7 +5,7 @@ import type { Finish, TokenLogprob } from '#core/result.ts'
 import type { StreamDecoder } from '../format.ts'
 import { isObject } from '../json/parse.ts'
 import type { Frame } from '../sse/frame.ts'
-import { decodeCitations, decodePart, derivedCallId, type Json } from './decode-parts.ts'
+import { callIdOf, decodeCitations, decodePart, type Json } from './decode-parts.ts'
 import { blockReason, decodeHead, decodeLogprobs, wireParts } from './decode-response.ts'
 import { decodeFault } from './fault.ts'
 import { decodeBlock, decodeFinish, isFinishReason } from './finish-reason.ts'
@@ -104,7 +104,7 @@ function decodeCandidate(state: State, candidate: Json, position: number): CallE
     return new Fault('upstream_error', 'The model provider sent the arguments of a function in pieces.')
   }
   keepCitations(choice, decodeCitations(candidate))
-  const callId = () => derivedCallId(state.id, choice.index, choice.toolCalls)
+  const callId = () => callIdOf(state.id, choice.index, choice.toolCalls)
   let logprobs = decodeLogprobs(candidate.logprobsResult)
   const events: CallEvent[] = []
   for (const part of wire) {
