@@ -55,5 +55,15 @@ function chain(adapters: readonly EventAdapter[]): EventAdapter {
   const [only, second] = adapters
   if (!only) return event => [event]
   if (!second) return only
-  return event => adapters.reduce<readonly CallEvent[]>((events, adapt) => events.flatMap(adapt), [event])
+  return event => {
+    let events: readonly CallEvent[] = [event]
+    for (const adapt of adapters) events = adaptEach(adapt, events)
+    return events
+  }
+}
+
+/** Nearly always there is one event, and it stays one. */
+function adaptEach(adapt: EventAdapter, events: readonly CallEvent[]): readonly CallEvent[] {
+  const [only, second] = events
+  return only && !second ? adapt(only) : events.flatMap(adapt)
 }

@@ -114,14 +114,21 @@ export class TranslatingStream implements StreamCodec {
   }
 
   #encode(event: CallEvent): Uint8Array | undefined {
-    const adapted = this.#adapt(namedEvent(event, this.#sides))
-    const frames = adapted.flatMap(each => this.#encoder.push(each))
+    const frames = this.#framesOf(this.#adapt(namedEvent(event, this.#sides)))
     const loss = lossOfEvent(event, this.#sides.client)
-    if (frames.length === 0 && loss === undefined) return undefined
+    const [only, second] = frames
+    if (only && !second && loss === undefined) return encodeFrame(this.#withRouting(only))
+    if (!only && loss === undefined) return undefined
     const encoded = frames.map(frame => encodeFrame(this.#withRouting(frame)))
     // The headers have gone: a comment is all that is left to say it in.
     if (loss !== undefined) encoded.push(Buffer.from(`: ${loss}\n\n`))
     return Buffer.concat(encoded)
+  }
+
+  /** Nearly always there is one event, and it becomes one frame. */
+  #framesOf(events: readonly CallEvent[]): readonly Frame[] {
+    const [only, second] = events
+    return only && !second ? this.#encoder.push(only) : events.flatMap(event => this.#encoder.push(event))
   }
 
   /** The first event says which way the call went. */

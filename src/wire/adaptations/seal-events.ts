@@ -34,7 +34,7 @@ class ChoiceSealer {
   push(event: PartEvent): CallEvent[] {
     if (event.type === 'part-start') return this.#start(event)
     if (event.type === 'part-end') return this.#end(event)
-    return [...this.#release(), this.#numbered(event)]
+    return this.#held ? [...this.#release(), this.#numbered(event)] : [this.#numbered(event)]
   }
 
   #start(event: EventOf<'part-start'>): CallEvent[] {
@@ -58,7 +58,8 @@ class ChoiceSealer {
   }
 
   #numbered<E extends PartEvent>(event: E): E {
-    return { ...event, part: this.#nextPart - 1 }
+    const part = this.#nextPart - 1
+    return event.part === part ? event : { ...event, part }
   }
 
   #release(): CallEvent[] {
