@@ -12,5 +12,7 @@ export async function residentWhile({ pid }: BenchProcess, work: Promise<unknown
   )
   const samples = [residentMebibytes(pid)]
   while (!(await Promise.race([over, sleep(SAMPLE_MS, false)]))) samples.push(residentMebibytes(pid))
+  // A work that failed has been measured in vain.
+  await work
   return samples
 }

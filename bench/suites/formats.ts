@@ -39,7 +39,8 @@ async function longStreams(rig: Rig): Promise<Row[]> {
 /** One stream as fast as it goes. What is kept of each word would make its second half larger than its first. */
 async function longStream(rig: Rig, lane: Lane): Promise<Row[]> {
   const { words } = LONG_PLAN
-  const order = laneOrder(lane, { words, connections: 1, durationMs: 1 })
+  // Long enough that it surely begins, and over long before its end: so there is one.
+  const order = laneOrder(lane, { words, connections: 1, durationMs: 100 })
   const samples = await residentWhile(lane.proxy.process, measure(rig, lane.proxy, order))
   const middle = Math.ceil(samples.length / 2)
   const [first, second] = [samples.slice(0, middle), samples.slice(middle)].map(half => Math.max(...half))
