@@ -73,6 +73,7 @@ export class ServingNode {
     const telemetry = new Telemetry(log)
     const onError = (error: unknown, duty: string) => telemetry.dutyFailed(error, duty)
     const folder = path.join(environment.dataFolder, 'nodes', String(index))
+    const hasher = new CredentialHasher(foundation.secret)
     this.#environment = environment
     this.metrics = telemetry.registry
     this.#log = log
@@ -89,7 +90,7 @@ export class ServingNode {
     })
     const authenticator = new Authenticator({
       database: this.#database,
-      hasher: new CredentialHasher(foundation.secret),
+      hasher,
       feedLagMs: () => this.#feed.lagMs,
     })
     this.#journal = new Journal({ folder: path.join(folder, 'journal'), onError })
@@ -119,7 +120,7 @@ export class ServingNode {
       },
       onError,
     })
-    this.#server = this.#createServer(options, authenticator, telemetry)
+    this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
     telemetry.watch({
       open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
       journal_refusing: {
@@ -181,7 +182,14 @@ export class ServingNode {
     await this.#database.destroy()
   }
 
-  #createServer({ clusterMetrics }: NodeOptions, authenticator: Authenticator, telemetry: Telemetry): InboundServer {
+  #createServer(
+    { clusterMetrics }: NodeOptions,
+    {
+      authenticator,
+      hasher,
+      telemetry,
+    }: { authenticator: Authenticator; hasher: CredentialHasher; telemetry: Telemetry },
+  ): InboundServer {
     const { registry } = telemetry
     const metrics: Pick<Registry, 'metrics' | 'contentType'> = {
       contentType: registry.contentType,
@@ -189,7 +197,7 @@ export class ServingNode {
     }
     const routes = [
       ...apiRoutes({ authenticator, relay: this.#relay, catalog: () => this.#settings.current.catalog }),
-      ...managementRoutes({ authenticator, database: this.#database }),
+      ...managementRoutes({ authenticator, database: this.#database, hasher }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),
         metrics,

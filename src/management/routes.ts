@@ -1,8 +1,9 @@
 import type { AnyRoute } from '#http/inbound/route.ts'
 import { apiKeyUsage } from './api-key-usage.ts'
+import { apiKeys } from './api-keys.ts'
 import type { ManagementDeps } from './management-route.ts'
 
 /** The control plane, whole. */
 export function managementRoutes(deps: ManagementDeps): AnyRoute[] {
-  return [apiKeyUsage(deps)]
+  return [...apiKeys(deps), apiKeyUsage(deps)]
 }

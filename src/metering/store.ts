@@ -144,10 +144,11 @@ export interface KeyUsage {
   readonly lastUsedAt: Date
 }
 
-/** @returns `undefined` for a key that was never used */
-export async function readKeyUsage(database: Database, keyId: string): Promise<KeyUsage | undefined> {
-  const { rows } = await sql<KeyUsage>`
-    select used_amount as "usedAmount", last_used_at as "lastUsedAt" from api_key_usage where api_key_id = ${keyId}
+/** By the keys' ids; a key that was never used is not among them. */
+export async function readKeyUsages(database: Database, keyIds: readonly string[]): Promise<Map<string, KeyUsage>> {
+  const { rows } = await sql<KeyUsage & { keyId: string }>`
+    select api_key_id as "keyId", used_amount as "usedAmount", last_used_at as "lastUsedAt"
+    from api_key_usage where api_key_id = any(${keyIds})
   `.execute(database)
-  return rows[0]
+  return new Map(rows.map(({ keyId, ...usage }) => [keyId, usage]))
 }

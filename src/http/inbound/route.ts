@@ -56,6 +56,8 @@ export interface RouteDocs {
   readonly security: 'api-key' | 'management-token' | 'none'
   readonly query?: TSchema
   readonly body?: TSchema
+  /** 200 unless given. */
+  readonly successStatus?: 201
   /** The answer on success. */
   readonly response?: TSchema
   readonly isStreamable?: true
