@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { ConfigError } from '#app/config/config-error.ts'
 import { newOrganization } from '#app/new-organization.ts'
 import { formatUsd } from '#core/money.ts'
-import { readBalance } from '#ledger/store.ts'
+import { availableOf, readBalance } from '#ledger/store.ts'
 import { type OrganizationRole, ROLES } from '#tenants/principal.ts'
 import { listOrganizations, listWorkspaces, setOrganizationRole } from '#tenants/store.ts'
 import { organizationNamed } from './named.ts'
@@ -21,7 +21,7 @@ export function addOrgs(program: Command): void {
           (await listOrganizations(database)).map(async ({ id, name, role }) => {
             const workspaces = await listWorkspaces(database, id)
             const balance = await readBalance(database, id)
-            const amount = balance ? `${formatUsd(balance.credited - balance.spent)} USD` : '-'
+            const amount = balance ? `${formatUsd(availableOf(balance))} USD` : '-'
             return [id, name, role, workspaces.map(workspace => workspace.name).join(', '), amount]
           }),
         )

@@ -1,9 +1,11 @@
 import type { AnyRoute } from '#http/inbound/route.ts'
 import { apiKeyUsage } from './api-key-usage.ts'
 import { apiKeys } from './api-keys.ts'
+import { balance } from './balance.ts'
+import { ledgerEntries } from './ledger-entries.ts'
 import type { ManagementDeps } from './management-route.ts'
 
 /** The control plane, whole. */
 export function managementRoutes(deps: ManagementDeps): AnyRoute[] {
-  return [...apiKeys(deps), apiKeyUsage(deps)]
+  return [...apiKeys(deps), apiKeyUsage(deps), balance(deps), ledgerEntries(deps)]
 }
