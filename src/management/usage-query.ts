@@ -8,16 +8,21 @@ const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 100
 const FILTER_CHARACTERS_MAX = 100
 
-/** Query of the usage report (spec, Management, "Usage query parameters"), as documentation. */
-export const UsageQuerySchema = Type.Object({
-  page: Type.Optional(Type.Integer({ minimum: 1, default: PAGE_DEFAULT })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
+/** Which requests a report or an export is about, as documentation. */
+export const UsageFilterSchema = Type.Object({
   model: Type.Optional(Type.String({ maxLength: FILTER_CHARACTERS_MAX })),
   modelVendor: Type.Optional(Type.String({ maxLength: FILTER_CHARACTERS_MAX })),
   scene: Type.Optional(Type.Enum(SCENES)),
   accessChannel: Type.Optional(Type.Enum(ACCESS_CHANNELS)),
   startDate: Type.Optional(Type.String({ description: 'RFC 3339 with time zone, or YYYY-MM-DD; inclusive' })),
   endDate: Type.Optional(Type.String({ description: 'RFC 3339 with time zone, or YYYY-MM-DD; inclusive' })),
+})
+
+/** Query of the usage report (spec, Management, "Usage query parameters"), as documentation. */
+export const UsageQuerySchema = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, default: PAGE_DEFAULT })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
+  ...UsageFilterSchema.properties,
 })
 
 export interface UsageQuery {

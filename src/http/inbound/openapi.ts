@@ -115,11 +115,11 @@ function queryParameters(query: TSchema | undefined): object[] {
   }))
 }
 
-function success({ response, isStreamable, successStatus }: RouteDocs): object {
+function success({ response, isStreamable, successStatus, contentType = 'application/json' }: RouteDocs): object {
   return {
     description: successStatus === 201 ? 'Created' : 'OK',
     content: {
-      'application/json': response ? { schema: response } : {},
+      [contentType]: response ? { schema: response } : {},
       ...(isStreamable && { 'text/event-stream': { schema: { type: 'string' } } }),
     },
   }

@@ -60,6 +60,8 @@ export interface RouteDocs {
   readonly successStatus?: 201
   /** The answer on success. */
   readonly response?: TSchema
+  /** Of the answer where it is not JSON. */
+  readonly contentType?: string
   readonly isStreamable?: true
   /** Error statuses that callers should expect, beside 500. */
   readonly errors: readonly number[]
