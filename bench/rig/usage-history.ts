@@ -82,16 +82,26 @@ function modelTable(): RawBuilder<unknown> {
   return sql`select * from (values ${sql.join(rows)}) as given (model, vendor, scene, low, high)`
 }
 
+const KEY = sql.raw('organization_id, api_key_id')
+const ORGANIZATION = sql.raw('organization_id')
+const ROLLUPS = [
+  { table: 'usage_hourly', owner: KEY, width: 'hour' },
+  { table: 'usage_daily', owner: KEY, width: 'day' },
+  { table: 'usage_organization_hourly', owner: ORGANIZATION, width: 'hour' },
+  { table: 'usage_organization_daily', owner: ORGANIZATION, width: 'day' },
+]
+
 async function sumUp(connection: Database): Promise<void> {
-  for (const width of ['hour', 'day']) {
+  for (const { table, owner, width } of ROLLUPS) {
     await sql`
-      insert into ${sql.table(width === 'hour' ? 'usage_hourly' : 'usage_daily')} (
-        organization_id, api_key_id, ${sql.ref(width)}, model, logical_model, model_vendor, scene, access_channel,
-        usage_unit, requests, cost, usage_quantity, prompt_tokens, completion_tokens, total_tokens)
-      select organization_id, api_key_id, date_trunc(${sql.lit(width)}, created_at, 'UTC'), model, logical_model,
-             model_vendor, scene, access_channel, usage_unit, count(*), sum(cost), sum(usage_quantity),
-             sum(prompt_tokens), sum(completion_tokens), sum(total_tokens)
-      from usage_events group by 1, 2, 3, 4, 5, 6, 7, 8, 9
+      insert into ${sql.table(table)} (
+        ${owner}, ${sql.ref(width)}, model, logical_model, model_vendor, scene, access_channel, usage_unit, requests,
+        cost, usage_quantity, prompt_tokens, completion_tokens, total_tokens)
+      select ${owner}, date_trunc(${sql.lit(width)}, created_at, 'UTC') as at, model, logical_model, model_vendor, scene,
+             access_channel, usage_unit, count(*), sum(cost), sum(usage_quantity), sum(prompt_tokens),
+             sum(completion_tokens), sum(total_tokens)
+      from usage_events
+      group by ${owner}, at, model, logical_model, model_vendor, scene, access_channel, usage_unit
     `.execute(connection)
   }
   await sql`

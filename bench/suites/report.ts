@@ -17,11 +17,13 @@ const REPETITIONS = 20
 /** One way to ask for a page, and how many requests it must be about where that was counted. */
 interface Question {
   readonly name: string
+  /** The report of the key unless told otherwise. */
+  readonly isOrganizations?: true
   readonly query: string
   readonly total?: number
 }
 
-/** The usage report of a key with ten million requests, page by page over HTTP. */
+/** The usage reports of a key with ten million requests and of its organization, page by page over HTTP. */
 export async function report({ session, isQuick, say }: SuiteContext): Promise<Row[]> {
   await using rig = await Rig.create(session)
   const tollgate = await startTollgate(rig)
@@ -83,13 +85,23 @@ async function questionsAbout({ database }: Tollgate, { rows, from, to }: UsageH
       query: `${span}&model=${rare}&${last(rareInSpan)}`,
       total: rareInSpan,
     },
+    { name: 'organization, first page', isOrganizations: true, query: '', total: rows },
+    { name: 'organization, last page', isOrganizations: true, query: last(rows), total: rows },
+    {
+      name: 'organization, last page, unaligned dates, rare model',
+      isOrganizations: true,
+      query: `${span}&model=${rare}&${last(rareInSpan)}`,
+      total: rareInSpan,
+    },
     { name: 'all filters, unaligned dates', query: `${span}&model=${common}&modelVendor=acme&scene=chat` },
   ]
 }
 
 /** @returns how long it took, the whole answer read. @throws when the page is not the one that was asked for */
-async function ask({ port, apiKeyId, managementToken }: Tollgate, { name, query, total }: Question): Promise<number> {
-  const url = `http://127.0.0.1:${port}/v1/management/api-keys/${apiKeyId}/usage?limit=${PAGE_ROWS}&${query}`
+async function ask({ port, apiKeyId, managementToken }: Tollgate, question: Question): Promise<number> {
+  const { name, isOrganizations, query, total } = question
+  const subject = isOrganizations ? '' : `api-keys/${apiKeyId}/`
+  const url = `http://127.0.0.1:${port}/v1/management/${subject}usage?limit=${PAGE_ROWS}&${query}`
   const startedAtMs = performance.now()
   const response = await fetch(url, { headers: { authorization: `Bearer ${managementToken}` } })
   const text = await response.text()

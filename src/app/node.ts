@@ -75,6 +75,7 @@ export class ServingNode {
     const telemetry = new Telemetry(log)
     const onError = (error: unknown, duty: string) => telemetry.dutyFailed(error, duty)
     const folder = path.join(environment.dataFolder, 'nodes', String(index))
+    const hasher = new CredentialHasher(foundation.secret)
     this.#environment = environment
     this.metrics = telemetry.registry
     this.#log = log
@@ -91,7 +92,7 @@ export class ServingNode {
     })
     const authenticator = new Authenticator({
       database: this.#database,
-      hasher: new CredentialHasher(foundation.secret),
+      hasher,
       feedLagMs: () => this.#feed.lagMs,
     })
     this.#journal = new Journal({ folder: path.join(folder, 'journal'), onError })
@@ -127,7 +128,7 @@ export class ServingNode {
       },
       onError,
     })
-    this.#server = this.#createServer(options, authenticator, telemetry)
+    this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
     telemetry.watch({
       open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
       journal_refusing: {
@@ -191,7 +192,14 @@ export class ServingNode {
     await this.#database.destroy()
   }
 
-  #createServer({ clusterMetrics }: NodeOptions, authenticator: Authenticator, telemetry: Telemetry): InboundServer {
+  #createServer(
+    { clusterMetrics }: NodeOptions,
+    {
+      authenticator,
+      hasher,
+      telemetry,
+    }: { authenticator: Authenticator; hasher: CredentialHasher; telemetry: Telemetry },
+  ): InboundServer {
     const { registry } = telemetry
     const metrics: Pick<Registry, 'metrics' | 'contentType'> = {
       contentType: registry.contentType,
@@ -204,7 +212,7 @@ export class ServingNode {
         storedResponses: this.#storedResponses,
         catalog: () => this.#settings.current.catalog,
       }),
-      ...managementRoutes({ authenticator, database: this.#database }),
+      ...managementRoutes({ authenticator, database: this.#database, hasher }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),
         metrics,

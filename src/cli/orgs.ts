@@ -2,10 +2,11 @@ import type { Command } from 'commander'
 import { ConfigError } from '#app/config/config-error.ts'
 import { newOrganization } from '#app/new-organization.ts'
 import { formatUsd } from '#core/money.ts'
-import { readBalance } from '#ledger/store.ts'
+import { availableOf, readBalance } from '#ledger/store.ts'
 import { type OrganizationRole, ROLES } from '#tenants/principal.ts'
-import { listOrganizations, listWorkspaces, setOrganizationRole } from '#tenants/store.ts'
+import { listOrganizations, listWorkspaces, setOrganizationRate, setOrganizationRole } from '#tenants/store.ts'
 import { organizationNamed } from './named.ts'
+import { parseRate } from './rate.ts'
 import { printTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -18,14 +19,15 @@ export function addOrgs(program: Command): void {
     .action(() =>
       withDatabase(async ({ database }) => {
         const rows = await Promise.all(
-          (await listOrganizations(database)).map(async ({ id, name, role }) => {
+          (await listOrganizations(database)).map(async ({ id, name, role, requestsPerMinute }) => {
             const workspaces = await listWorkspaces(database, id)
             const balance = await readBalance(database, id)
-            const amount = balance ? `${formatUsd(balance.credited - balance.spent)} USD` : '-'
-            return [id, name, role, workspaces.map(workspace => workspace.name).join(', '), amount]
+            const amount = balance ? `${formatUsd(availableOf(balance))} USD` : '-'
+            const rate = requestsPerMinute === undefined ? '-' : `${requestsPerMinute}/min`
+            return [id, name, role, workspaces.map(workspace => workspace.name).join(', '), amount, rate]
           }),
         )
-        printTable(['ID', 'NAME', 'ROLE', 'WORKSPACES', 'BALANCE'], rows)
+        printTable(['ID', 'NAME', 'ROLE', 'WORKSPACES', 'BALANCE', 'RATE'], rows)
       }),
     )
 
@@ -58,6 +60,25 @@ export function addOrgs(program: Command): void {
         process.stdout.write(`${name} is now ${role}.\n`)
       }),
     )
+
+  orgs
+    .command('set-rate')
+    .description('override the requests a minute that the role allows')
+    .argument('<organization>', 'id or name')
+    .argument('<requests>', "requests a minute; or none for the role's", parseOverride)
+    .action((idOrName: string, rate: number | undefined) =>
+      withDatabase(async ({ database }) => {
+        const { id, name } = await organizationNamed(database, idOrName)
+        await database.transaction().execute(transaction => setOrganizationRate(transaction, id, rate))
+        process.stdout.write(
+          `${name} may now send ${rate === undefined ? 'what its role allows' : `${rate} requests a minute`}.\n`,
+        )
+      }),
+    )
+}
+
+function parseOverride(text: string): number | undefined {
+  return text === 'none' ? undefined : parseRate(text)
 }
 
 function parseRole(text: string): OrganizationRole {

@@ -67,6 +67,21 @@ describe('errorBody', () => {
   })
 })
 
+describe('the fields at fault', () => {
+  it('stand beside the error, in its `validation_errors`', () => {
+    const validationErrors = [
+      { field: 'name', message: 'must be a string' },
+      { field: 'models', message: 'must be an array' },
+    ]
+    const body = errorBody(new Fault('invalid_request', 'x', { param: 'name', validationErrors }))
+    assert.deepEqual(body, {
+      error: { message: 'x', type: 'invalid_request_error', param: 'name' },
+      validation_errors: validationErrors,
+    })
+    assert.ok(!('validation_errors' in errorBody(new Fault('invalid_request', 'x'))))
+  })
+})
+
 describe('faultHeaders', () => {
   it('say when to come back', () => {
     assert.deepEqual(faultHeaders(new Fault('service_unavailable', 'x', { retryAfterSeconds: 7 })), {

@@ -52,6 +52,14 @@ export interface FaultHints {
   /** Whole seconds; also sent as `Retry-After`. */
   readonly retryAfterSeconds?: number | undefined
   readonly alternatives?: readonly { id: string; status: string; tags: readonly string[] }[] | undefined
+  /** Every field at fault, where one request may have several; sent beside the error. */
+  readonly validationErrors?: readonly ValidationError[] | undefined
+}
+
+/** An element of the spec's top-level `validation_errors`. */
+export interface ValidationError {
+  readonly field: string
+  readonly message: string
 }
 
 export interface FaultOptions extends FaultHints {
@@ -94,12 +102,13 @@ export class Fault extends Error {
 /** The error object of the spec, section Errors: absent fields are left out. */
 export interface ErrorBody {
   readonly error: Readonly<Record<string, unknown>> & { readonly message: string; readonly type: string }
+  readonly validation_errors?: readonly ValidationError[]
 }
 
 /** A fault in the gateway's own family, as every `/v1` route without one of its own sends it. */
 export function errorBody(fault: Fault): ErrorBody {
   const kind: FaultKind = FAULT_KINDS[fault.code]
-  const { didYouMean, suggestions, hint, retryAfterSeconds, alternatives } = fault.hints
+  const { didYouMean, suggestions, hint, retryAfterSeconds, alternatives, validationErrors } = fault.hints
   return {
     error: {
       message: fault.message,
@@ -113,6 +122,7 @@ export function errorBody(fault: Fault): ErrorBody {
       ...(retryAfterSeconds !== undefined && { retry_after: retryAfterSeconds }),
       ...(alternatives !== undefined && { alternatives }),
     },
+    ...(validationErrors !== undefined && { validation_errors: validationErrors }),
   }
 }
 

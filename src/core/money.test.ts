@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { canonicalDecimal, divideHalfEven, formatDecimal, formatUsd, parseDecimal, parseUsd } from './money.ts'
+import {
+  canonicalDecimal,
+  divideHalfEven,
+  formatDecimal,
+  formatUsd,
+  parseDecimal,
+  parseUsd,
+  withoutExponent,
+} from './money.ts'
 
 const TRILLION = 10n ** 12n
 const LARGEST = 10n ** 38n - 1n
@@ -121,5 +129,32 @@ describe('divideHalfEven', () => {
 
   it('refuses a denominator that is not positive', () => {
     for (const denominator of [0n, -1n]) assert.throws(() => divideHalfEven(1n, denominator), RangeError)
+  })
+})
+
+describe('withoutExponent', () => {
+  it('moves the point and leaves every digit', () => {
+    const cases: [json: string, plain: string][] = [
+      ['1e-12', '0.000000000001'],
+      ['1.5e-7', '0.00000015'],
+      ['12.5E+1', '125'],
+      ['12.5e0', '12.5'],
+      ['-3e2', '-300'],
+      ['0e5', '000000'],
+      ['1.5', '1.5'],
+      ['ten', 'ten'],
+      ['1e9999', '1e9999'],
+    ]
+    for (const [json, plain] of cases) assert.equal(withoutExponent(json), plain, json)
+  })
+
+  it('is the same number, whatever the exponent', () => {
+    const digits = fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n })
+    fc.assert(
+      fc.property(digits, fc.integer({ min: -12, max: 12 }), (value, exponent) => {
+        const plain = withoutExponent(`${value}e${exponent}`)
+        assert.equal(parseDecimal(plain, 12), value * 10n ** BigInt(12 + exponent))
+      }),
+    )
   })
 })

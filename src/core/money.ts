@@ -30,6 +30,24 @@ export function parseDecimal(text: string, places: number): bigint {
   return sign === '-' ? -magnitude : magnitude
 }
 
+/** A number as JSON spells it: perhaps with an exponent, perhaps with a sign on it. */
+const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d{1,3})$/
+
+/**
+ * The text of a JSON number without its exponent: `1.5e-7` is `0.00000015`. What has none, or is no such number, is
+ * returned as it is. The point moves among the digits; nothing is ever made a float.
+ */
+export function withoutExponent(text: string): string {
+  const match = JSON_NUMBER.exec(text)
+  if (!match) return text
+  const [, sign = '', integer = '', fraction = '', exponent = ''] = match
+  const point = integer.length + Number(exponent)
+  const digits = (integer + fraction).padStart(integer.length + fraction.length + Math.max(0, 1 - point), '0')
+  const at = Math.max(1, point)
+  const padded = digits.padEnd(at, '0')
+  return padded.length === at ? sign + padded : `${sign}${padded.slice(0, at)}.${padded.slice(at)}`
+}
+
 /** The inverse of {@link parseDecimal} in its one canonical form: no exponent, no trailing zeros, no negative zero. */
 export function formatDecimal(value: bigint, places: number): string {
   const sign = value < 0n ? '-' : ''

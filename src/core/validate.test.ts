@@ -35,6 +35,7 @@ describe('validator', () => {
       [Type.Array(Type.String(), { minItems: 2 }), ['a'], '`field` has too few items.'],
       [Type.Array(Type.String(), { maxItems: 2 }), ['a', 'b', 'c'], '`field` must have at most 2 items.'],
       [Type.Array(Type.String()), ['a', 5], '`field[1]` must be a string.'],
+      [Type.String({ maxLength: 2 }), 'abc', '`field` must have at most 2 characters.'],
       [Type.Enum(['a', 'b', 'c']), 'd', '`field` must be one of "a", "b" or "c".'],
       [Type.Object({ a: Type.Object({ b: Type.String() }) }), { a: {} }, '`field.a.b` is required.'],
       [Type.Object({}, closed), { x: 1 }, '`field.x` is not a known field.'],

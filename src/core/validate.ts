@@ -33,7 +33,13 @@ export function validator<S extends TSchema>(schema: S): Validator<Static<S>> {
 
 /** Everything that is wrong with a value, a reason a field; empty when it fits. */
 export function violations(schema: TSchema, value: unknown): Violation[] {
-  return violationsOf(Compile(schema).Errors(value))
+  return violationFinder(schema)(value)
+}
+
+/** {@link violations} of a schema that is compiled once. */
+export function violationFinder(schema: TSchema): (value: unknown) => Violation[] {
+  const compiled = Compile(schema)
+  return value => violationsOf(compiled.Errors(value))
 }
 
 /**
@@ -86,6 +92,7 @@ const WORDING: Readonly<Record<string, (params: object) => string>> = {
   minLength: params => ((params as { limit: number }).limit === 1 ? 'must not be empty' : 'is too short'),
   minItems: params => ((params as { limit: number }).limit === 1 ? 'must not be empty' : 'has too few items'),
   maxItems: params => `must have at most ${(params as { limit: number }).limit} items`,
+  maxLength: params => `must have at most ${(params as { limit: number }).limit} characters`,
 }
 
 function quoted(value: unknown): string {

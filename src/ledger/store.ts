@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { canonicalDecimal, formatUsd, type Picodollars, parseUsd } from '#core/money.ts'
-import { newId } from '#lib/ids.ts'
+import { isId, newId } from '#lib/ids.ts'
 import type { Database, DatabaseTransaction } from '#storage/database.ts'
+import { CreditConflict } from './credit-conflict.ts'
 
 /** Opens an organization's account. Safe to repeat. */
 export async function openAccount(transaction: DatabaseTransaction, organizationId: string): Promise<void> {
@@ -25,36 +26,58 @@ export async function lockAccounts(
 
 export interface CreditInput {
   readonly organizationId: string
+  /** What is taken back by an adjustment is negative. */
   readonly amount: Picodollars
+  readonly kind?: 'credit' | 'adjustment'
   /** The same key credits once, however often it is tried. */
   readonly operationKey: string
   readonly reason: string
 }
 
 /**
- * Adds prepaid credit.
+ * Adds prepaid credit, or takes some back.
  *
  * @returns whether it was posted now; `false` for a repeat
+ * @throws CreditConflict when nothing may be posted
  */
 export async function postCredit(transaction: DatabaseTransaction, input: CreditInput): Promise<boolean> {
+  const { kind = 'credit' } = input
   await lockAccounts(transaction, [input.organizationId])
   const id = newId('btx')
   const amount = formatUsd(input.amount)
   const { rows } = await sql`
     insert into ledger_transactions (id, kind, operation_key, reason)
-    values (${id}, 'credit', ${input.operationKey}, ${input.reason})
+    values (${id}, ${kind}, ${input.operationKey}, ${input.reason})
     on conflict (operation_key) do nothing
     returning id
   `.execute(transaction)
-  if (rows.length === 0) return false
+  if (rows.length === 0) {
+    await requireSameCredit(transaction, input, amount)
+    return false
+  }
   await sql`
     insert into ledger_entries (transaction_id, account_id, amount)
     values (${id}, 'funding', -(${amount}::numeric)), (${id}, ${input.organizationId}, ${amount}::numeric)
   `.execute(transaction)
-  await sql`
-    update ledger_accounts set credited = credited + ${amount}::numeric where id = ${input.organizationId}
+  const { numAffectedRows } = await sql`
+    update ledger_accounts set credited = credited + ${amount}::numeric
+    where id = ${input.organizationId} and credited + ${amount}::numeric >= 0
   `.execute(transaction)
+  if (numAffectedRows !== 1n) throw new CreditConflict('more-than-credited')
   return true
+}
+
+/** A key that was used for something else is a mistake, and silence would hide it. */
+async function requireSameCredit(
+  transaction: DatabaseTransaction,
+  { organizationId, operationKey }: CreditInput,
+  amount: string,
+): Promise<void> {
+  const { rows } = await sql`
+    select 1 from ledger_entries join ledger_transactions t on t.id = transaction_id
+    where t.operation_key = ${operationKey} and account_id = ${organizationId} and amount = ${amount}::numeric
+  `.execute(transaction)
+  if (rows.length === 0) throw new CreditConflict('another-operation')
 }
 
 /** What one organization's requests of one batch cost together. */
@@ -84,9 +107,12 @@ export async function postSpending(transaction: DatabaseTransaction, spending: r
   `.execute(transaction)
 }
 
+/** An organization's money. What it may still spend is `credited − spent − held`. */
 export interface Balance {
   readonly credited: Picodollars
   readonly spent: Picodollars
+  /** Kept for work that is under way and outlives its request. There is no such work yet. */
+  readonly held: Picodollars
 }
 
 /** @returns `undefined` when the organization has no account */
@@ -95,5 +121,52 @@ export async function readBalance(database: Database, organizationId: string): P
     select credited, spent from ledger_accounts where id = ${organizationId}
   `.execute(database)
   const [row] = rows
-  return row && { credited: parseUsd(canonicalDecimal(row.credited)), spent: parseUsd(canonicalDecimal(row.spent)) }
+  return row && { credited: parseUsd(row.credited), spent: parseUsd(row.spent), held: 0n }
+}
+
+export function availableOf({ credited, spent, held }: Balance): Picodollars {
+  return credited - spent - held
+}
+
+/** One movement on an organization's account. */
+export interface LedgerEntry {
+  readonly transactionId: string
+  readonly kind: 'credit' | 'adjustment' | 'usage'
+  /** US dollars as a decimal: credit is positive, spending negative. */
+  readonly amount: string
+  readonly reason: string | null
+  readonly createdAt: Date
+}
+
+/**
+ * Some of an account's entries, newest first.
+ *
+ * @param after transaction of the entry that the page before ended with
+ */
+export async function pageEntries(
+  database: Database,
+  organizationId: string,
+  { after, limit }: { after: string | undefined; limit: number },
+): Promise<LedgerEntry[]> {
+  const older =
+    after === undefined
+      ? sql``
+      : sql`and (e.created_at, e.transaction_id) < (
+          select created_at, transaction_id from ledger_entries
+          where account_id = ${organizationId} and transaction_id = ${after})`
+  const { rows } = await sql<LedgerEntry>`
+    select e.transaction_id as "transactionId", t.kind, e.amount, t.reason, e.created_at as "createdAt"
+    from ledger_entries e join ledger_transactions t on t.id = e.transaction_id
+    where e.account_id = ${organizationId} ${older}
+    order by e.created_at desc, e.transaction_id desc limit ${limit}
+  `.execute(database)
+  return rows.map(row => ({ ...row, amount: canonicalDecimal(row.amount) }))
+}
+
+export async function hasEntry(database: Database, organizationId: string, transactionId: string): Promise<boolean> {
+  if (!isId('btx', transactionId)) return false
+  const { rows } = await sql`
+    select 1 from ledger_entries where account_id = ${organizationId} and transaction_id = ${transactionId}
+  `.execute(database)
+  return rows.length > 0
 }

@@ -3,11 +3,13 @@ import { type AnyRoute, defineRoute, type Inbound, type Route, type RouteDocs } 
 import { orUnavailable } from '#storage/availability.ts'
 import type { Database } from '#storage/database.ts'
 import type { Authenticator } from '#tenants/authenticator.ts'
+import type { CredentialHasher } from '#tenants/credential.ts'
 import type { Manager } from '#tenants/principal.ts'
 
 export interface ManagementDeps {
   readonly authenticator: Authenticator
   readonly database: Database
+  readonly hasher: CredentialHasher
 }
 
 export interface ManagementEndpoint extends Pick<Route, 'method' | 'path' | 'bodyBytesMax'> {

@@ -1,22 +1,28 @@
 import { Type } from 'typebox'
 import { Fault } from '#core/fault.ts'
 import { ACCESS_CHANNELS, type AccessChannel, SCENES, type Scene } from '#core/scene.ts'
+import { DAY_MS, parseDay, parseTime } from './time.ts'
 
 const PAGE_DEFAULT = 1
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 100
 const FILTER_CHARACTERS_MAX = 100
 
-/** Query of the usage report (spec, Management, "Usage query parameters"), as documentation. */
-export const UsageQuerySchema = Type.Object({
-  page: Type.Optional(Type.Integer({ minimum: 1, default: PAGE_DEFAULT })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
+/** Which requests a report or an export is about, as documentation. */
+export const UsageFilterSchema = Type.Object({
   model: Type.Optional(Type.String({ maxLength: FILTER_CHARACTERS_MAX })),
   modelVendor: Type.Optional(Type.String({ maxLength: FILTER_CHARACTERS_MAX })),
   scene: Type.Optional(Type.Enum(SCENES)),
   accessChannel: Type.Optional(Type.Enum(ACCESS_CHANNELS)),
   startDate: Type.Optional(Type.String({ description: 'RFC 3339 with time zone, or YYYY-MM-DD; inclusive' })),
   endDate: Type.Optional(Type.String({ description: 'RFC 3339 with time zone, or YYYY-MM-DD; inclusive' })),
+})
+
+/** Query of the usage report (spec, Management, "Usage query parameters"), as documentation. */
+export const UsageQuerySchema = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, default: PAGE_DEFAULT })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
+  ...UsageFilterSchema.properties,
 })
 
 export interface UsageQuery {
@@ -85,24 +91,13 @@ function decodeChoice<T extends string>(query: URLSearchParams, name: string, ch
   return choice
 }
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
-const RFC3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/
-const DAY_MS = 86_400_000
-
 /** A date is a whole day in UTC, a time one millisecond: the first and the last that it covers. */
 function decodeDate(name: string, text: string): { firstMs: number; lastMs: number } {
-  const match = DATE.exec(text) ?? RFC3339.exec(text)
-  if (!match || !isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))) {
-    throw wrong(name, 'must be a date (2026-01-31) or an RFC 3339 time with a time zone (2026-01-31T12:00:00Z)')
-  }
-  const firstMs = Date.parse(text.replace(' ', 'T').toUpperCase())
-  return { firstMs, lastMs: match.length === 4 ? firstMs + DAY_MS - 1 : firstMs }
-}
-
-function isCalendarDay(year: number, month: number, day: number): boolean {
-  const date = new Date(Date.UTC(year, month - 1, day))
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day && year > 0
+  const dayMs = parseDay(text)
+  if (dayMs !== undefined) return { firstMs: dayMs, lastMs: dayMs + DAY_MS - 1 }
+  const timeMs = parseTime(text)
+  if (timeMs !== undefined) return { firstMs: timeMs, lastMs: timeMs }
+  throw wrong(name, 'must be a date (2026-01-31) or an RFC 3339 time with a time zone (2026-01-31T12:00:00Z)')
 }
 
 function wrong(param: string, problem: string): Fault {

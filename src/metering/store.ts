@@ -88,23 +88,39 @@ const SUM_COLUMNS = sql`
   model_vendor text, scene text, access_channel text, usage_unit text, requests bigint, cost numeric,
   usage_quantity numeric, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint, last_used_at timestamptz`
 
+/** What a sum is about: a key of an organization, or an organization with all its keys. */
+const KEY = sql.raw('organization_id, api_key_id')
+const ORGANIZATION = sql.raw('organization_id')
+
 const ROLLUPS = [
-  { table: sql.raw('usage_hourly'), column: sql.raw('hour'), width: 'hour' },
-  { table: sql.raw('usage_daily'), column: sql.raw('day'), width: 'day' },
+  { table: sql.raw('usage_hourly'), owner: KEY, unique: sql.raw('api_key_id, hour'), width: 'hour' },
+  { table: sql.raw('usage_daily'), owner: KEY, unique: sql.raw('api_key_id, day'), width: 'day' },
+  {
+    table: sql.raw('usage_organization_hourly'),
+    owner: ORGANIZATION,
+    unique: sql.raw('organization_id, hour'),
+    width: 'hour',
+  },
+  {
+    table: sql.raw('usage_organization_daily'),
+    owner: ORGANIZATION,
+    unique: sql.raw('organization_id, day'),
+    width: 'day',
+  },
 ]
 
 async function addToRollups(transaction: DatabaseTransaction, sums: string): Promise<void> {
-  for (const { table, column, width } of ROLLUPS) {
+  for (const { table, owner, unique, width } of ROLLUPS) {
     await sql`
       insert into ${table} as rollup (
-        organization_id, api_key_id, ${column}, model, logical_model, model_vendor, scene, access_channel, usage_unit,
+        ${owner}, ${sql.raw(width)}, model, logical_model, model_vendor, scene, access_channel, usage_unit,
         requests, cost, usage_quantity, prompt_tokens, completion_tokens, total_tokens)
-      select organization_id, api_key_id, date_trunc(${width}, hour, 'UTC'), model, logical_model, model_vendor, scene,
+      select ${owner}, date_trunc(${sql.lit(width)}, hour, 'UTC') as at, model, logical_model, model_vendor, scene,
              access_channel, usage_unit, sum(requests), sum(cost), sum(usage_quantity), sum(prompt_tokens),
              sum(completion_tokens), sum(total_tokens)
       from jsonb_to_recordset(${sums}::jsonb) as s(${SUM_COLUMNS})
-      group by 1, 2, 3, 4, 5, 6, 7, 8, 9
-      on conflict (api_key_id, ${column}, model, logical_model, model_vendor, scene, access_channel, usage_unit)
+      group by ${owner}, at, model, logical_model, model_vendor, scene, access_channel, usage_unit
+      on conflict (${unique}, model, logical_model, model_vendor, scene, access_channel, usage_unit)
       do update set
         requests = rollup.requests + excluded.requests,
         cost = rollup.cost + excluded.cost,
@@ -144,10 +160,11 @@ export interface KeyUsage {
   readonly lastUsedAt: Date
 }
 
-/** @returns `undefined` for a key that was never used */
-export async function readKeyUsage(database: Database, keyId: string): Promise<KeyUsage | undefined> {
-  const { rows } = await sql<KeyUsage>`
-    select used_amount as "usedAmount", last_used_at as "lastUsedAt" from api_key_usage where api_key_id = ${keyId}
+/** By the keys' ids; a key that was never used is not among them. */
+export async function readKeyUsages(database: Database, keyIds: readonly string[]): Promise<Map<string, KeyUsage>> {
+  const { rows } = await sql<KeyUsage & { keyId: string }>`
+    select api_key_id as "keyId", used_amount as "usedAmount", last_used_at as "lastUsedAt"
+    from api_key_usage where api_key_id = any(${keyIds})
   `.execute(database)
-  return rows[0]
+  return new Map(rows.map(({ keyId, ...usage }) => [keyId, usage]))
 }

@@ -2,6 +2,10 @@
 export const ROLES = ['user', 'partner', 'vip'] as const
 export type OrganizationRole = (typeof ROLES)[number]
 
+/** How a generation is to be delivered (spec, Delivery policy). */
+export const DELIVERY_POLICIES = ['auto', 'verified', 'official'] as const
+export type DeliveryPolicy = (typeof DELIVERY_POLICIES)[number]
+
 /** The caller of an inference route, as its API key says. */
 export interface Principal {
   readonly keyId: string

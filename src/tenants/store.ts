@@ -1,10 +1,10 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { canonicalDecimal } from '#core/money.ts'
-import { newId } from '#lib/ids.ts'
+import { isId, newId } from '#lib/ids.ts'
 import { announceChange } from '#storage/changes.ts'
 import type { Database, DatabaseTransaction } from '#storage/database.ts'
 import { type CredentialHasher, mintCredential, PEPPER_VERSION, shownPrefix } from './credential.ts'
-import type { Manager, OrganizationRole } from './principal.ts'
+import type { DeliveryPolicy, Manager, OrganizationRole } from './principal.ts'
 
 /** Topics of the change feed that make nodes forget what they know of a caller. */
 const TENANT_TOPICS = Object.freeze({
@@ -17,6 +17,8 @@ export interface Organization {
   readonly id: string
   readonly name: string
   readonly role: OrganizationRole
+  /** `undefined`: as the role has it. */
+  readonly requestsPerMinute: number | undefined
   readonly createdAt: Date
 }
 
@@ -38,6 +40,10 @@ export interface ApiKey {
   /** US dollars as a decimal; `undefined`: no limit of its own. */
   readonly limitAmount: string | undefined
   readonly expiresAt: Date | undefined
+  /** `undefined`: the workspace's default. */
+  readonly deliveryPolicy: DeliveryPolicy | undefined
+  /** `undefined`: as the organization has it. */
+  readonly requestsPerMinute: number | undefined
   readonly createdAt: Date
 }
 
@@ -60,7 +66,13 @@ export async function createOrganization(
   transaction: DatabaseTransaction,
   { name, role }: { name: string; role: OrganizationRole },
 ): Promise<{ organization: Organization; workspace: Workspace }> {
-  const organization: Organization = { id: newId('org'), name, role, createdAt: new Date() }
+  const organization: Organization = {
+    id: newId('org'),
+    name,
+    role,
+    requestsPerMinute: undefined,
+    createdAt: new Date(),
+  }
   await sql`
     insert into organizations (id, name, role, created_at)
     values (${organization.id}, ${name}, ${role}, ${organization.createdAt})
@@ -80,19 +92,28 @@ async function createWorkspace(
   return workspace
 }
 
+type OrganizationRow = Omit<Organization, 'requestsPerMinute'> & { readonly requestsPerMinute: number | null }
+
+const ORGANIZATION_COLUMNS = sql`
+  id, name, role, requests_per_minute as "requestsPerMinute", created_at as "createdAt"`
+
+function fromOrganizationRow(row: OrganizationRow): Organization {
+  return { ...row, requestsPerMinute: row.requestsPerMinute ?? undefined }
+}
+
 export async function listOrganizations(database: Database): Promise<Organization[]> {
-  const { rows } = await sql<Organization>`
-    select id, name, role, created_at as "createdAt" from organizations order by created_at, id
+  const { rows } = await sql<OrganizationRow>`
+    select ${ORGANIZATION_COLUMNS} from organizations order by created_at, id
   `.execute(database)
-  return rows
+  return rows.map(fromOrganizationRow)
 }
 
 /** By id or by name. */
 export async function findOrganization(database: Database, idOrName: string): Promise<Organization | undefined> {
-  const { rows } = await sql<Organization>`
-    select id, name, role, created_at as "createdAt" from organizations where id = ${idOrName} or name = ${idOrName}
+  const { rows } = await sql<OrganizationRow>`
+    select ${ORGANIZATION_COLUMNS} from organizations where id = ${idOrName} or name = ${idOrName}
   `.execute(database)
-  return rows[0]
+  return rows[0] && fromOrganizationRow(rows[0])
 }
 
 export async function setOrganizationRole(
@@ -104,6 +125,18 @@ export async function setOrganizationRole(
   await announceChange(transaction, TENANT_TOPICS.organization, organizationId)
 }
 
+/** @param requestsPerMinute `undefined`: as the role has it */
+export async function setOrganizationRate(
+  transaction: DatabaseTransaction,
+  organizationId: string,
+  requestsPerMinute: number | undefined,
+): Promise<void> {
+  await sql`
+    update organizations set requests_per_minute = ${requestsPerMinute ?? null} where id = ${organizationId}
+  `.execute(transaction)
+  await announceChange(transaction, TENANT_TOPICS.organization, organizationId)
+}
+
 export async function listWorkspaces(database: Database, organizationId: string): Promise<Workspace[]> {
   const { rows } = await sql<Workspace>`
     select id, organization_id as "organizationId", name from workspaces
@@ -112,30 +145,92 @@ export async function listWorkspaces(database: Database, organizationId: string)
   return rows
 }
 
-export interface ApiKeyInput {
-  readonly workspaceId: string
+/** What an owner may say of a key. */
+export interface ApiKeySettings {
   readonly name: string
-  readonly models?: readonly string[] | undefined
-  readonly limitAmount?: string | undefined
-  readonly expiresAt?: Date | undefined
+  readonly models: readonly string[] | undefined
+  readonly limitAmount: string | undefined
+  readonly expiresAt: Date | undefined
+  readonly deliveryPolicy: DeliveryPolicy | undefined
+  readonly requestsPerMinute: number | undefined
 }
+
+export type ApiKeyInput = Pick<ApiKeySettings, 'name'> & Partial<ApiKeySettings> & { readonly workspaceId: string }
 
 /** @returns the key's id, and the credential itself for the only time */
 export async function createApiKey(
   transaction: DatabaseTransaction,
   hasher: CredentialHasher,
-  input: ApiKeyInput,
+  { workspaceId, ...settings }: ApiKeyInput,
 ): Promise<{ id: string; credential: string }> {
   const id = newId('key')
   const credential = mintCredential('sk')
-  const { workspaceId, name, models = null, limitAmount = null, expiresAt = null } = input
+  const given = settingColumns(settings)
+  const columns = given.map(({ column }) => column)
+  const values = given.map(({ value }) => value)
   await sql`
-    insert into api_keys (id, workspace_id, name, key_prefix, key_hash, pepper_version, models, limit_amount, expires_at)
-    values (${id}, ${workspaceId}, ${name}, ${shownPrefix(credential)}, ${hasher.hash(credential)}, ${PEPPER_VERSION},
-            ${models}, ${limitAmount}::numeric, ${expiresAt})
+    insert into api_keys (id, workspace_id, key_prefix, key_hash, pepper_version, ${sql.join(columns)})
+    values (${id}, ${workspaceId}, ${shownPrefix(credential)}, ${hasher.hash(credential)}, ${PEPPER_VERSION},
+            ${sql.join(values)})
   `.execute(transaction)
   await announceChange(transaction, TENANT_TOPICS.apiKey, id)
   return { id, credential }
+}
+
+/** What may change of a key that is not revoked. A setting that is there and `undefined` is cleared. */
+export type ApiKeyChanges = Partial<ApiKeySettings> & { readonly status?: Exclude<ApiKeyStatus, 'revoked'> }
+
+/** The key must be locked and not revoked. */
+export async function updateApiKey(
+  transaction: DatabaseTransaction,
+  keyId: string,
+  changes: ApiKeyChanges,
+): Promise<ApiKey> {
+  const assignments = settingColumns(changes).map(({ column, value }) => sql`${column} = ${value}`)
+  const { rows } = await sql<ApiKeyRow>`
+    update api_keys set ${sql.join([sql`id = id`, ...assignments])} where id = ${keyId} returning ${API_KEY_COLUMNS}
+  `.execute(transaction)
+  await announceChange(transaction, TENANT_TOPICS.apiKey, keyId)
+  return fromApiKeyRow(rows[0] as ApiKeyRow)
+}
+
+/** Columns whose values are written as they are, but for `undefined`, which is null there. */
+const SETTING_COLUMNS: Readonly<Record<keyof ApiKeyChanges, string>> = Object.freeze({
+  name: 'name',
+  status: 'status',
+  models: 'models',
+  limitAmount: 'limit_amount',
+  expiresAt: 'expires_at',
+  deliveryPolicy: 'delivery_policy',
+  requestsPerMinute: 'requests_per_minute',
+})
+
+/** The settings that are there, `undefined` or not. */
+function settingColumns(settings: ApiKeyChanges): { column: RawBuilder<unknown>; value: unknown }[] {
+  return Object.entries(settings).map(([name, value]) => ({
+    column: sql.raw(SETTING_COLUMNS[name as keyof ApiKeyChanges]),
+    value: value ?? null,
+  }))
+}
+
+/**
+ * Gives a key another credential; the old one is unknown from then on. The key must be locked and not revoked.
+ *
+ * @returns the new credential for the only time
+ */
+export async function rotateApiKey(
+  transaction: DatabaseTransaction,
+  hasher: CredentialHasher,
+  keyId: string,
+): Promise<{ key: ApiKey; credential: string }> {
+  const credential = mintCredential('sk')
+  const { rows } = await sql<ApiKeyRow>`
+    update api_keys set key_prefix = ${shownPrefix(credential)}, key_hash = ${hasher.hash(credential)},
+                        pepper_version = ${PEPPER_VERSION}
+    where id = ${keyId} returning ${API_KEY_COLUMNS}
+  `.execute(transaction)
+  await announceChange(transaction, TENANT_TOPICS.apiKey, keyId)
+  return { key: fromApiKeyRow(rows[0] as ApiKeyRow), credential }
 }
 
 /** @returns whether there was such a key that was not revoked yet */
@@ -157,10 +252,14 @@ interface ApiKeyRow {
   readonly models: string[] | null
   readonly limit_amount: string | null
   readonly expires_at: Date | null
+  readonly delivery_policy: DeliveryPolicy | null
+  readonly requests_per_minute: number | null
   readonly created_at: Date
 }
 
-const API_KEY_COLUMNS = sql`id, workspace_id, name, key_prefix, status, models, limit_amount, expires_at, created_at`
+const API_KEY_COLUMNS = sql`
+  id, workspace_id, name, key_prefix, status, models, limit_amount, expires_at, delivery_policy, requests_per_minute,
+  created_at`
 
 function fromApiKeyRow(row: ApiKeyRow): ApiKey {
   return {
@@ -172,21 +271,57 @@ function fromApiKeyRow(row: ApiKeyRow): ApiKey {
     models: row.models ?? undefined,
     limitAmount: row.limit_amount === null ? undefined : canonicalDecimal(row.limit_amount),
     expiresAt: row.expires_at ?? undefined,
+    deliveryPolicy: row.delivery_policy ?? undefined,
+    requestsPerMinute: row.requests_per_minute ?? undefined,
     createdAt: row.created_at,
   }
 }
 
 /** A key of one workspace; another workspace's key is as unknown as one that never was. */
 export async function findApiKey(database: Database, workspaceId: string, keyId: string): Promise<ApiKey | undefined> {
+  if (!isId('key', keyId)) return undefined
   const { rows } = await sql<ApiKeyRow>`
     select ${API_KEY_COLUMNS} from api_keys where id = ${keyId} and workspace_id = ${workspaceId}
   `.execute(database)
   return rows[0] && fromApiKeyRow(rows[0])
 }
 
+/**
+ * Keeps a key as it is until the transaction ends.
+ *
+ * @param workspaceId whose key it must be; `undefined` for the operator, who may change all
+ */
+export async function lockApiKey(
+  transaction: DatabaseTransaction,
+  workspaceId: string | undefined,
+  keyId: string,
+): Promise<ApiKey | undefined> {
+  if (!isId('key', keyId)) return undefined
+  const { rows } = await sql<ApiKeyRow>`
+    select ${API_KEY_COLUMNS} from api_keys
+    where id = ${keyId} and workspace_id = coalesce(${workspaceId ?? null}, workspace_id)
+    for no key update
+  `.execute(transaction)
+  return rows[0] && fromApiKeyRow(rows[0])
+}
+
 export async function listApiKeys(database: Database, workspaceIds: readonly string[]): Promise<ApiKey[]> {
   const { rows } = await sql<ApiKeyRow>`
     select ${API_KEY_COLUMNS} from api_keys where workspace_id = any(${workspaceIds}) order by created_at, id
+  `.execute(database)
+  return rows.map(fromApiKeyRow)
+}
+
+/** Some of a workspace's keys, newest first. @param after the key that the page before ended with */
+export async function pageApiKeys(
+  database: Database,
+  workspaceId: string,
+  { after, limit }: { after: ApiKey | undefined; limit: number },
+): Promise<ApiKey[]> {
+  const older = after ? sql`and (created_at, id) < (select created_at, id from api_keys where id = ${after.id})` : sql``
+  const { rows } = await sql<ApiKeyRow>`
+    select ${API_KEY_COLUMNS} from api_keys where workspace_id = ${workspaceId} ${older}
+    order by created_at desc, id desc limit ${limit}
   `.execute(database)
   return rows.map(fromApiKeyRow)
 }

@@ -83,6 +83,29 @@ describe('tollgate beside a running gateway', () => {
     assert.match(again.errors, /could be revoked; see: tollgate keys list/)
   })
 
+  it('changes a key, and gives it another secret', async () => {
+    const { output } = await tollgate('keys', 'create', '--limit', '5', '--delivery', 'verified', '--rate', '60')
+    const [id = '', credential = ''] = output.split('\n')
+    const shown = async () =>
+      (await tollgate('keys', 'list')).output.split('\n').find(line => line.startsWith(id)) ?? ''
+    assert.match(await shown(), /Default Key\s+\S+\s+active\s+5 USD\s+all\s+-\s+verified\s+60\/min$/)
+    const changed = await tollgate('keys', 'update', id, '--name', 'renamed', '--limit', 'none', '--status', 'inactive')
+    assert.equal(changed.output, `${id} is changed.\n`, changed.errors)
+    assert.match(await shown(), /renamed\s+\S+\s+inactive\s+-\s+all\s+-\s+verified\s+60\/min$/)
+    assert.equal((await tollgate('keys', 'update', id, '--status', 'active')).code, 0)
+    const rotated = (await tollgate('keys', 'rotate', id)).output.split('\n')
+    assert.equal(rotated[0], id)
+    assert.equal((await gateway.post('/v1/chat/completions', request, { key: rotated[1] ?? '' })).status, 200)
+    assert.equal((await gateway.post('/v1/chat/completions', request, { key: credential })).status, 401)
+  })
+
+  it('overrides what a role allows an organization', async () => {
+    const { output, errors } = await tollgate('orgs', 'set-rate', 'default', '250')
+    assert.equal(output, 'default may now send 250 requests a minute.\n', errors)
+    assert.match((await tollgate('orgs', 'list')).output, /default.* USD\s+250\/min$/m)
+    assert.equal((await tollgate('orgs', 'set-rate', 'default', 'none')).code, 0)
+  })
+
   it('makes management tokens for a workspace', async () => {
     const { output } = await tollgate('tokens', 'create', '--name', 'reports')
     const [id = '', credential = ''] = output.split('\n')
@@ -99,6 +122,12 @@ describe('tollgate beside a running gateway', () => {
       [['keys', 'create', '--workspace', 'nowhere'], /Organization "default" has no workspace "nowhere"/],
       [['keys', 'create', '--limit', 'ten'], /"ten" is no amount in US dollars like 25.50/],
       [['keys', 'create', '--expires', 'soon'], /"soon" is no time like/],
+      [['keys', 'create', '--rate', '0'], /"0" is no number of requests a minute/],
+      [
+        ['keys', 'create', '--delivery', 'cheap'],
+        /There is no delivery "cheap"; it is one of auto, verified, official/,
+      ],
+      [['keys', 'update', 'key_unheard0f'], /There is no key "key_unheard0f" that could be changed/],
       [['orgs', 'create', 'default'], /There is already an organization "default"/],
       [['orgs', 'set-role', 'default', 'king'], /There is no role "king"; roles are user, partner, vip/],
     ]

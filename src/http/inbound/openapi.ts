@@ -20,6 +20,11 @@ const ERROR_SCHEMA = {
         retry_after: { type: 'integer', description: 'Seconds' },
       },
     },
+    validation_errors: {
+      type: 'array',
+      description: 'Every field at fault, where a body has several fields',
+      items: { type: 'object', properties: { field: { type: 'string' }, message: { type: 'string' } } },
+    },
   },
 }
 
@@ -93,7 +98,7 @@ function operation({ docs }: AnyRoute, path: string): object {
     security: SECURITY[docs.security],
     parameters: [...inPath, ...queryParameters(docs.query)],
     ...(docs.body && { requestBody: { required: true, content: { 'application/json': { schema: docs.body } } } }),
-    responses: { '200': success(docs), ...Object.fromEntries(errors) },
+    responses: { [docs.successStatus ?? 200]: success(docs), ...Object.fromEntries(errors) },
   }
 }
 
@@ -110,11 +115,11 @@ function queryParameters(query: TSchema | undefined): object[] {
   }))
 }
 
-function success({ response, isStreamable }: RouteDocs): object {
+function success({ response, isStreamable, successStatus, contentType = 'application/json' }: RouteDocs): object {
   return {
-    description: 'OK',
+    description: successStatus === 201 ? 'Created' : 'OK',
     content: {
-      'application/json': response ? { schema: response } : {},
+      [contentType]: response ? { schema: response } : {},
       ...(isStreamable && { 'text/event-stream': { schema: { type: 'string' } } }),
     },
   }

@@ -56,8 +56,12 @@ export interface RouteDocs {
   readonly security: 'api-key' | 'management-token' | 'none'
   readonly query?: TSchema
   readonly body?: TSchema
+  /** 200 unless given. */
+  readonly successStatus?: 201
   /** The answer on success. */
   readonly response?: TSchema
+  /** Of the answer where it is not JSON. */
+  readonly contentType?: string
   readonly isStreamable?: true
   /** Error statuses that callers should expect, beside 500. */
   readonly errors: readonly number[]

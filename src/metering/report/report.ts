@@ -18,7 +18,7 @@ export interface UsageReport {
 }
 
 /**
- * A key's usage as the spec's report: one page of requests, their sums, and the sums by model, vendor, scene, channel
+ * The usage of a key or an organization as the spec's report: one page of requests, their sums, and the sums by model, vendor, scene, channel
  * and day. Everything is read in one snapshot, so that the parts agree to the last digit.
  */
 export async function reportUsage(
@@ -33,14 +33,15 @@ export async function reportUsage(
   }))
   const total = sumNumbers(groups, 'requests')
   return {
-    items: items.map(toItem),
+    items: items.map(toApi),
     pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
     summary: toSummary(groups),
     breakdowns: toBreakdowns(groups, days),
   }
 }
 
-function toItem(row: UsageItem): Record<string, unknown> {
+/** A request as the spec's usage item. */
+export function toApi(row: UsageItem): Record<string, unknown> {
   return {
     request_id: row.request_id,
     billing_transaction_id: row.billing_transaction_id,

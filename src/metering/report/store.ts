@@ -1,11 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { AccessChannel, Scene } from '#core/scene.ts'
-import type { DatabaseTransaction } from '#storage/database.ts'
+import type { Database, DatabaseTransaction } from '#storage/database.ts'
 import { cutSpan, type Piece, type Span } from './span.ts'
 
-/** Which of a key's requests a report is about. */
+/** Whose requests a report is about: those of one key, or of all keys of an organization. */
+export type UsageOwner = { readonly kind: 'key' | 'organization'; readonly id: string }
+
+/** Which of an owner's requests a report is about. */
 export interface UsageFilter extends Span {
-  readonly keyId: string
+  readonly owner: UsageOwner
   readonly model?: string | undefined
   readonly modelVendor?: string | undefined
   readonly scene?: Scene | undefined
@@ -42,11 +45,30 @@ export interface UsageItem
   readonly created_at: Date
 }
 
-const TABLES = {
-  daily: { table: sql.raw('usage_daily'), time: sql.raw('day') },
-  hourly: { table: sql.raw('usage_hourly'), time: sql.raw('hour') },
-  events: { table: sql.raw('usage_events'), time: sql.raw('created_at') },
+const TIMES = { daily: sql.raw('day'), hourly: sql.raw('hour'), events: sql.raw('created_at') } as const
+
+/** Each owner has sums of its own, so that a report reads as few rows for an organization as for a key. */
+const OWNERS = {
+  key: {
+    column: sql.raw('api_key_id'),
+    tables: { daily: sql.raw('usage_daily'), hourly: sql.raw('usage_hourly'), events: sql.raw('usage_events') },
+  },
+  organization: {
+    column: sql.raw('organization_id'),
+    tables: {
+      daily: sql.raw('usage_organization_daily'),
+      hourly: sql.raw('usage_organization_hourly'),
+      events: sql.raw('usage_events'),
+    },
+  },
 } as const
+
+function tableOf(
+  { owner }: UsageFilter,
+  source: Piece['source'],
+): { table: RawBuilder<unknown>; time: RawBuilder<unknown> } {
+  return { table: OWNERS[owner.kind].tables[source], time: TIMES[source] }
+}
 
 export async function readGroups(transaction: DatabaseTransaction, filter: UsageFilter): Promise<UsageGroup[]> {
   const { rows } = await sql<UsageGroup>`
@@ -77,7 +99,7 @@ export async function readDays(transaction: DatabaseTransaction, filter: UsageFi
 /** All pieces of the filter's span, each from the coarsest table that has it. */
 function union(filter: UsageFilter): RawBuilder<unknown> {
   const pieces = cutSpan(filter).map(piece => {
-    const { table, time } = TABLES[piece.source]
+    const { table, time } = tableOf(filter, piece.source)
     const sums =
       piece.source === 'events'
         ? sql`1 as requests, cost, usage_quantity, coalesce(prompt_tokens, 0) as prompt_tokens,
@@ -92,8 +114,8 @@ function union(filter: UsageFilter): RawBuilder<unknown> {
 
 /** Conditions on the columns that events and sums share. */
 function matches(filter: UsageFilter, { source, from, to }: Piece): RawBuilder<unknown> {
-  const { time } = TABLES[source]
-  const conditions = [sql`api_key_id = ${filter.keyId}`]
+  const { time } = tableOf(filter, source)
+  const conditions = [sql`${OWNERS[filter.owner.kind].column} = ${filter.owner.id}`]
   if (Number.isFinite(from)) conditions.push(sql`${time} >= ${new Date(from)}`)
   if (Number.isFinite(to)) conditions.push(sql`${time} < ${new Date(to)}`)
   if (filter.model !== undefined) conditions.push(sql`model = ${filter.model}`)
@@ -112,14 +134,33 @@ export async function readItems(
   const start = await seek(transaction, filter, offset)
   if (!start) return []
   const { rows } = await sql<UsageItem>`
-    select request_id, billing_transaction_id, model, logical_model, model_vendor, scene, access_channel, usage_unit,
-           usage_quantity, prompt_tokens, completion_tokens, total_tokens, cache_read_tokens, cache_write_tokens,
-           cache_write_tokens_5m, cache_write_tokens_1h, cost, created_at
-    from usage_events
+    select ${ITEM_COLUMNS} from usage_events
     where ${matches(filter, { source: 'events', from: filter.from, to: start.to })}
     order by created_at desc, request_id desc
     limit ${limit} offset ${start.offset}
   `.execute(transaction)
+  return rows
+}
+
+const ITEM_COLUMNS = sql`
+  request_id, billing_transaction_id, model, logical_model, model_vendor, scene, access_channel, usage_unit,
+  usage_quantity, prompt_tokens, completion_tokens, total_tokens, cache_read_tokens, cache_write_tokens,
+  cache_write_tokens_5m, cache_write_tokens_1h, cost, created_at`
+
+/** The requests that come after a certain one when the newest comes first; the newest where none is given. */
+export async function readItemsAfter(
+  database: Database,
+  filter: UsageFilter,
+  { last, limit }: { last: UsageItem | undefined; limit: number },
+): Promise<UsageItem[]> {
+  // Times have milliseconds in the journal, so that a Date is exact here.
+  const older = last ? sql`and (created_at, request_id) < (${last.created_at}, ${last.request_id})` : sql``
+  const { rows } = await sql<UsageItem>`
+    select ${ITEM_COLUMNS} from usage_events
+    where ${matches(filter, { source: 'events', from: filter.from, to: filter.to })} ${older}
+    order by created_at desc, request_id desc
+    limit ${limit}
+  `.execute(database)
   return rows
 }
 
@@ -154,7 +195,7 @@ async function seekInPiece(
   piece: Piece,
   skip: number,
 ): Promise<Start | { rows: number }> {
-  const { table, time } = TABLES[piece.source]
+  const { table, time } = tableOf(filter, piece.source)
   if (piece.source === 'events') {
     const { rows } = await sql<{ count: number }>`
       select count(*) from ${table} where ${matches(filter, piece)}
