@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { ConfigError } from '#app/config/config-error.ts'
-import { parseUsd } from '#core/money.ts'
 import { createApiKey, listApiKeys, listWorkspaces, revokeApiKey } from '#tenants/store.ts'
+import { parseAmount } from './amount.ts'
 import { organizationNamed, workspaceNamed } from './named.ts'
 import { printTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
@@ -81,15 +81,6 @@ export function addKeys(program: Command): void {
         process.stdout.write(`${id} is revoked.\n`)
       }),
     )
-}
-
-function parseAmount(text: string): string {
-  try {
-    if (parseUsd(text) >= 0n) return text
-  } catch {
-    // falls through to the one message
-  }
-  throw new ConfigError(`"${text}" is no amount in US dollars like 25.50.`)
 }
 
 function parseTime(text: string): Date {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { readEnvironment } from '#app/config/environment.ts'
 import { createLogger } from '#lib/log.ts'
+import { addCredit } from './credit.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
 import { addOrgs } from './orgs.ts'
@@ -35,6 +36,7 @@ export function createProgram(): Command {
   addDoctor(program)
   addOrgs(program)
   addKeys(program)
+  addCredit(program)
   addTokens(program)
   return program
 }
