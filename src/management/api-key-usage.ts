@@ -3,7 +3,7 @@ import { Fault } from '#core/fault.ts'
 import { canonicalDecimal, parseUsd } from '#core/money.ts'
 import { type AnyRoute, sendJson } from '#http/inbound/route.ts'
 import { reportUsage } from '#metering/report/report.ts'
-import { type KeyUsage, readKeyUsage } from '#metering/store.ts'
+import { type KeyUsage, readKeyUsage } from '#quota/store.ts'
 import { type ApiKey, findApiKey } from '#tenants/store.ts'
 
 import { type ManagementDeps, managementRoute } from './management-route.ts'
@@ -55,7 +55,7 @@ function toSummary(key: ApiKey, usage: KeyUsage | undefined): Record<string, unk
     used_amount_decimal: used,
     models: key.models ?? [],
     expires_at: key.expiresAt?.toISOString() ?? null,
-    last_used_at: usage?.lastUsedAt.toISOString() ?? null,
+    last_used_at: usage?.lastUsedAt?.toISOString() ?? null,
     created_at: key.createdAt.toISOString(),
   }
 }
