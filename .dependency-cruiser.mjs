@@ -13,13 +13,14 @@ const ROOMS = {
   tenants: [['core', 'storage'], 'tenants say who calls; money and models are others’ affair'],
   ledger: [['core', 'storage'], 'the ledger posts amounts that others have computed'],
   routing: [['core', 'catalog'], 'routing decides, the relay acts: a plan is a pure function'],
+  quota: [['core', 'ledger', 'storage'], 'quota is asked for amounts; it knows no price and no request'],
   metering: [
-    ['core', 'catalog', 'ledger', 'storage'],
+    ['core', 'catalog', 'ledger', 'quota', 'storage'],
     'metering records what happened; it calls no upstream and knows no caller',
   ],
   'stored-responses': [['core', 'storage'], 'what a response says is read in wire; here it is kept and given back'],
   relay: [
-    ['core', 'wire', 'http/outbound', 'providers', 'catalog', 'tenants', 'routing', 'metering'],
+    ['core', 'wire', 'http/outbound', 'providers', 'catalog', 'tenants', 'routing', 'quota', 'metering'],
     'the relay runs a call; endpoints and the control plane stand above it',
   ],
   api: [
@@ -27,7 +28,7 @@ const ROOMS = {
     'endpoints hold no logic: decode, hand over, encode',
   ],
   management: [
-    ['core', 'http/inbound', 'catalog', 'tenants', 'ledger', 'metering', 'storage'],
+    ['core', 'http/inbound', 'catalog', 'tenants', 'ledger', 'quota', 'metering', 'storage'],
     'the control plane shows and changes domains; it never relays',
   ],
   sandbox: [[], 'the sandbox plays a provider: sharing code with the gateway would let one bug hide another'],

@@ -13,6 +13,8 @@ import { Meter } from '#metering/meter.ts'
 import { ensurePartitions } from '#metering/partitions.ts'
 import { Shipper } from '#metering/shipper.ts'
 import { PROVIDERS } from '#providers/registry.ts'
+import { QUOTA_TOPICS } from '#quota/broker.ts'
+import { Quota } from '#quota/quota.ts'
 import { Endpoints } from '#relay/endpoints.ts'
 import { Relay } from '#relay/relay.ts'
 import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
@@ -23,6 +25,7 @@ import { CredentialHasher } from '#tenants/credential.ts'
 import type { Environment } from './config/environment.ts'
 import type { Foundation } from './foundation.ts'
 import { listenOn } from './listen.ts'
+import { loadNodeId } from './node-identity.ts'
 import { Settings } from './settings.ts'
 import { systemRoutes } from './system-routes.ts'
 import { Telemetry } from './telemetry.ts'
@@ -45,6 +48,14 @@ export interface NodeOptions {
   readonly clusterMetrics?: () => Promise<string>
 }
 
+/** Where a node keeps what is its own, and what it is called. */
+interface NodePlace {
+  readonly folder: string
+  readonly nodeId: string
+}
+
+const ABOUT_QUOTA: ReadonlySet<string> = new Set(Object.values(QUOTA_TOPICS))
+
 /** One serving process: everything between the listening socket and the database. */
 export class ServingNode {
   readonly #log: Logger
@@ -53,6 +64,7 @@ export class ServingNode {
   readonly #feed: ChangeFeed
   readonly #journal: Journal
   readonly #shipper: Shipper
+  readonly #quota: Quota
   readonly #outbound: OutboundClient
   readonly #relay: Relay
   readonly #server: InboundServer
@@ -67,14 +79,14 @@ export class ServingNode {
   static async create(options: NodeOptions): Promise<ServingNode> {
     const { environment, foundation, log } = options
     const settings = await Settings.load({ ...environment, sandboxUrl: foundation.sandboxUrl, log })
-    return new ServingNode(options, settings)
+    const folder = path.join(environment.dataFolder, 'nodes', String(options.index))
+    return new ServingNode(options, settings, { folder, nodeId: await loadNodeId(folder) })
   }
 
-  private constructor(options: NodeOptions, settings: Settings) {
-    const { environment, foundation, log, index } = options
+  private constructor(options: NodeOptions, settings: Settings, { folder, nodeId }: NodePlace) {
+    const { environment, foundation, log } = options
     const telemetry = new Telemetry(log)
     const onError = (error: unknown, duty: string) => telemetry.dutyFailed(error, duty)
-    const folder = path.join(environment.dataFolder, 'nodes', String(index))
     const hasher = new CredentialHasher(foundation.secret)
     this.#environment = environment
     this.metrics = telemetry.registry
@@ -87,7 +99,10 @@ export class ServingNode {
     this.#feed = new ChangeFeed({
       database: this.#database,
       address: foundation.address,
-      onChange: (_topic, subject) => authenticator.forget(subject),
+      onChange: (topic, subject) => {
+        if (ABOUT_QUOTA.has(topic)) this.#quota.heard(topic, subject)
+        else authenticator.forget(subject)
+      },
       onError,
     })
     const authenticator = new Authenticator({
@@ -96,9 +111,12 @@ export class ServingNode {
       feedLagMs: () => this.#feed.lagMs,
     })
     this.#journal = new Journal({ folder: path.join(folder, 'journal'), onError })
+    this.#quota = new Quota({ database: this.#database, nodeId, observer: telemetry.quota, onError })
     this.#shipper = new Shipper({
       journal: this.#journal,
       database: this.#database,
+      nodeId,
+      quota: this.#quota,
       rejectedFile: path.join(folder, 'rejected.jsonl'),
       onShipped: records => telemetry.usageShipped(records),
       onRejected: error => telemetry.usageRejected(error),
@@ -111,6 +129,7 @@ export class ServingNode {
       showsRouting: () => settings.current.showsRouting,
       endpoints: new Endpoints(PROVIDERS),
       outbound: this.#outbound,
+      quota: this.#quota,
       meter: new Meter({ journal: this.#journal, shipper: this.#shipper, durability: settings.current.durability }),
     })
     this.#storedResponses = new StoredResponses({
@@ -135,6 +154,12 @@ export class ServingNode {
         help: 'Whether new work is refused because usage cannot be recorded.',
         read: () => (this.#journal.refusal === undefined ? 0 : 1),
       },
+      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
+      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
+      quota_drift: {
+        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
+        read: () => this.#quota.totals.drift,
+      },
       change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
     })
   }
@@ -145,6 +170,9 @@ export class ServingNode {
       await this.#journal.open()
       await this.#feed.start()
       this.#shipper.start()
+      // What an earlier life has spent is posted before its leases are given back.
+      await this.#shipper.shipped()
+      await this.#quota.start()
       this.#housekeeping.start()
       this.#storedResponses.start()
       const port = await listenOn(this.#server, this.#environment)
@@ -171,7 +199,11 @@ export class ServingNode {
     await Promise.race([drained, deadline])
     this.#relay.stopAll()
     await Promise.race([drained, sleep(STOP_PATIENCE_MS, undefined, { ref: false })])
-    const shipped = this.#shipper.shipped().then(() => true)
+    const shipped = this.#shipper
+      .shipped()
+      .then(() => this.#quota.leave())
+      .then(() => true)
+      .catch(() => false)
     if (!(await Promise.race([shipped, sleep(SHIPPING_PATIENCE_MS, false, { ref: false })]))) {
       this.#log.warn('usage.left_in_journal')
     }
@@ -183,6 +215,7 @@ export class ServingNode {
   async #release(): Promise<void> {
     this.#settings.close()
     await this.#server.close()
+    await this.#quota.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
     await this.#housekeeping.stop()

@@ -3,8 +3,10 @@ import { FAULT_KINDS, Fault } from '#core/fault.ts'
 import type { Completed } from '#http/inbound/server.ts'
 import { type Logger, logWide, type WideLevel } from '#lib/log.ts'
 import { scrub } from '#lib/scrub.ts'
+import type { QuotaObserver } from '#quota/quota.ts'
 
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+const QUOTA_WAIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const OVERHEAD_BUCKETS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5]
 
 /** The one log line of a request and the metrics that it moves. */
@@ -70,6 +72,30 @@ export class Telemetry {
     help: 'Responses that were given but could not be stored for later requests.',
     registers: [this.registry],
   })
+
+  readonly #grants = new Counter({
+    name: 'tollgate_quota_grants_total',
+    help: 'Grants that this node took from balances and key limits.',
+    registers: [this.registry],
+  })
+  readonly #quotaWait = new Histogram({
+    name: 'tollgate_quota_wait_seconds',
+    help: 'How long requests waited that no lease could admit at once.',
+    buckets: QUOTA_WAIT_BUCKETS,
+    registers: [this.registry],
+  })
+  readonly #quotaRefusals = new Counter({
+    name: 'tollgate_quota_refusals_total',
+    help: 'Requests that could not be admitted, by reason.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  })
+
+  readonly quota: QuotaObserver = {
+    granted: () => this.#grants.inc(),
+    waited: ms => this.#quotaWait.observe(ms / 1000),
+    refused: reason => this.#quotaRefusals.inc({ reason }),
+  }
 
   constructor(log: Logger) {
     this.#log = log

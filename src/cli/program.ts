@@ -5,6 +5,7 @@ import { addCredit } from './credit.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
 import { addOrgs } from './orgs.ts'
+import { addReconcile } from './reconcile.ts'
 import { addTokens } from './tokens.ts'
 
 const ENVIRONMENT_HELP = `
@@ -38,5 +39,6 @@ export function createProgram(): Command {
   addKeys(program)
   addCredit(program)
   addTokens(program)
+  addReconcile(program)
   return program
 }

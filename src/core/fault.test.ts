@@ -47,6 +47,8 @@ describe('errorBody', () => {
       hint: 'List the models.',
       retryable: true,
       retryAfterSeconds: 0,
+      balanceUsd: '0.25',
+      estimatedCostUsd: '1.5',
       alternatives: [{ id: 'gpt-5', status: 'available', tags: [] }],
     })
     assert.deepEqual(errorBody(fault), {
@@ -60,6 +62,8 @@ describe('errorBody', () => {
         hint: 'List the models.',
         retryable: true,
         retry_after: 0,
+        balance_usd: 0.25,
+        estimated_cost_usd: 1.5,
         alternatives: [{ id: 'gpt-5', status: 'available', tags: [] }],
       },
     })
@@ -93,5 +97,11 @@ describe('faultHeaders', () => {
     assert.deepEqual(faultHeaders(new Fault('internal_error', 'x')), { 'x-should-retry': 'false' })
     assert.deepEqual(faultHeaders(new Fault('upstream_error', 'x')), {})
     assert.deepEqual(faultHeaders(new Fault('invalid_request', 'x')), {})
+    assert.deepEqual(faultHeaders(new Fault('insufficient_balance', 'x')), {})
+  })
+
+  it('have SDKs repeat a refusal for money that is only held', () => {
+    const held = new Fault('quota_exceeded', 'x', { retryable: true, retryAfterSeconds: 1 })
+    assert.deepEqual(faultHeaders(held), { 'retry-after': '1', 'x-should-retry': 'true' })
   })
 })

@@ -17,6 +17,8 @@ interface FaultKind {
 export const FAULT_KINDS = {
   invalid_api_key: { status: 401, type: 'invalid_api_key', code: 'invalid_api_key' },
   expired_api_key: { status: 401, type: 'expired_api_key', code: 'expired_api_key' },
+  insufficient_balance: { status: 402, type: 'insufficient_balance', code: 'insufficient_balance' },
+  quota_exceeded: { status: 402, type: 'quota_exceeded', code: 'quota_exceeded' },
   access_denied: { status: 403, type: 'access_denied', code: 'access_denied' },
   model_not_allowed: { status: 403, type: 'access_denied', code: 'model_not_allowed' },
   invalid_request: { status: 400, type: 'invalid_request_error', code: null },
@@ -51,6 +53,9 @@ export interface FaultHints {
   readonly retryable?: boolean | undefined
   /** Whole seconds; also sent as `Retry-After`. */
   readonly retryAfterSeconds?: number | undefined
+  /** What is left to spend, and what the request may cost at most; exact decimals. */
+  readonly balanceUsd?: string | undefined
+  readonly estimatedCostUsd?: string | undefined
   readonly alternatives?: readonly { id: string; status: string; tags: readonly string[] }[] | undefined
   /** Every field at fault, where one request may have several; sent beside the error. */
   readonly validationErrors?: readonly ValidationError[] | undefined
@@ -108,7 +113,8 @@ export interface ErrorBody {
 /** A fault in the gateway's own family, as every `/v1` route without one of its own sends it. */
 export function errorBody(fault: Fault): ErrorBody {
   const kind: FaultKind = FAULT_KINDS[fault.code]
-  const { didYouMean, suggestions, hint, retryAfterSeconds, alternatives, validationErrors } = fault.hints
+  const { didYouMean, suggestions, hint, retryAfterSeconds, balanceUsd, estimatedCostUsd, alternatives } = fault.hints
+  const { validationErrors } = fault.hints
   return {
     error: {
       message: fault.message,
@@ -120,6 +126,8 @@ export function errorBody(fault: Fault): ErrorBody {
       ...(hint !== undefined && { hint }),
       ...(fault.retryable && { retryable: true }),
       ...(retryAfterSeconds !== undefined && { retry_after: retryAfterSeconds }),
+      ...(balanceUsd !== undefined && { balance_usd: Number(balanceUsd) }),
+      ...(estimatedCostUsd !== undefined && { estimated_cost_usd: Number(estimatedCostUsd) }),
       ...(alternatives !== undefined && { alternatives }),
     },
     ...(validationErrors !== undefined && { validation_errors: validationErrors }),
@@ -131,7 +139,8 @@ export function faultHeaders(fault: Fault): Record<string, string> {
   const { retryAfterSeconds } = fault.hints
   return {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-    // SDKs repeat every 408, 409, 429 and 5xx on their own unless told otherwise.
+    // SDKs repeat every 408, 409, 429 and 5xx on their own, and nothing else, unless told otherwise.
     ...(!fault.retryable && fault.status >= 500 && { 'x-should-retry': 'false' }),
+    ...(fault.retryable && fault.status === 402 && { 'x-should-retry': 'true' }),
   }
 }

@@ -83,3 +83,15 @@ export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   const rounded = roundUp ? quotient + 1n : quotient
   return negative ? -rounded : rounded
 }
+
+/** `Math.max` for amounts. */
+export function largerOf(a: Picodollars, b: Picodollars): Picodollars {
+  if (a > b) return a
+  return b
+}
+
+/** `Math.min` for amounts. */
+export function smallerOf(a: Picodollars, b: Picodollars): Picodollars {
+  if (a < b) return a
+  return b
+}

@@ -24,6 +24,56 @@ export async function lockAccounts(
   `.execute(transaction)
 }
 
+/** An organization's money. What may be leased is `credited − spent − held − leased`. */
+export interface Funds {
+  readonly organizationId: string
+  readonly credited: Picodollars
+  readonly spent: Picodollars
+  /** Kept for work that is under way and outlives its request. */
+  readonly held: Picodollars
+  /** With nodes that may spend it without asking. */
+  readonly leased: Picodollars
+}
+
+/** Locks as {@link lockAccounts}, and reads what is in the accounts. */
+export async function lockFunds(
+  transaction: DatabaseTransaction,
+  organizationIds: readonly string[],
+): Promise<Funds[]> {
+  const { rows } = await sql<Record<keyof Funds, string>>`
+    select id as "organizationId", credited, spent, held, leased from ledger_accounts
+    where id = any(${organizationIds}) order by id for no key update
+  `.execute(transaction)
+  return rows.map(({ organizationId, credited, spent, held, leased }) => ({
+    organizationId,
+    credited: parseUsd(credited),
+    spent: parseUsd(spent),
+    held: parseUsd(held),
+    leased: parseUsd(leased),
+  }))
+}
+
+/** What an organization leases to a node, or gets back from one where it is negative. */
+export interface LeasedMove {
+  readonly organizationId: string
+  /** US dollars as a decimal. */
+  readonly amount: string
+}
+
+/**
+ * Moves money in and out of leases. The accounts must be locked already.
+ *
+ * @throws when a move takes more than there is, and moves nothing then
+ */
+export async function moveLeased(transaction: DatabaseTransaction, moves: readonly LeasedMove[]): Promise<void> {
+  const { numAffectedRows = 0n } = await sql`
+    update ledger_accounts account set leased = leased + move.amount
+    from jsonb_to_recordset(${JSON.stringify(moves)}::jsonb) as move("organizationId" text, amount numeric)
+    where id = move."organizationId" and (move.amount <= 0 or credited - spent - held - leased >= move.amount)
+  `.execute(transaction)
+  if (numAffectedRows !== BigInt(moves.length)) throw new Error('a lease would take more than its account has')
+}
+
 export interface CreditInput {
   readonly organizationId: string
   /** What is taken back by an adjustment is negative. */
@@ -86,12 +136,15 @@ export interface SpendInput {
   readonly organizationId: string
   /** US dollars as a decimal. */
   readonly amount: string
+  /** How much of it a lease had been granted for, and is leased no longer. */
+  readonly fromLease: string
 }
 
 /** Posts spending that has been recorded as usage in the same transaction. The accounts must be locked already. */
 export async function postSpending(transaction: DatabaseTransaction, spending: readonly SpendInput[]): Promise<void> {
   const rows = JSON.stringify(spending)
-  const given = sql`jsonb_to_recordset(${rows}::jsonb) as s("transactionId" text, "organizationId" text, amount numeric)`
+  const given = sql`
+    jsonb_to_recordset(${rows}::jsonb) as s("transactionId" text, "organizationId" text, amount numeric, "fromLease" numeric)`
   await sql`
     insert into ledger_transactions (id, kind, operation_key)
     select "transactionId", 'usage', "transactionId" from ${given}
@@ -103,7 +156,8 @@ export async function postSpending(transaction: DatabaseTransaction, spending: r
     select "transactionId", 'revenue', amount from ${given}
   `.execute(transaction)
   await sql`
-    update ledger_accounts set spent = spent + s.amount from ${given} where ledger_accounts.id = s."organizationId"
+    update ledger_accounts set spent = spent + s.amount, leased = leased - s."fromLease"
+    from ${given} where ledger_accounts.id = s."organizationId"
   `.execute(transaction)
 }
 
@@ -117,11 +171,11 @@ export interface Balance {
 
 /** @returns `undefined` when the organization has no account */
 export async function readBalance(database: Database, organizationId: string): Promise<Balance | undefined> {
-  const { rows } = await sql<{ credited: string; spent: string }>`
-    select credited, spent from ledger_accounts where id = ${organizationId}
+  const { rows } = await sql<{ credited: string; spent: string; held: string }>`
+    select credited, spent, held from ledger_accounts where id = ${organizationId}
   `.execute(database)
   const [row] = rows
-  return row && { credited: parseUsd(row.credited), spent: parseUsd(row.spent), held: 0n }
+  return row && { credited: parseUsd(row.credited), spent: parseUsd(row.spent), held: parseUsd(row.held) }
 }
 
 export function availableOf({ credited, spent, held }: Balance): Picodollars {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { canonicalDecimal, parseUsd } from '#core/money.ts'
-import { type KeyUsage, readKeyUsages } from '#metering/store.ts'
+import { type KeyUsage, readKeyUsages } from '#quota/store.ts'
 import type { Database } from '#storage/database.ts'
 import { DELIVERY_POLICIES } from '#tenants/principal.ts'
 import type { ApiKey } from '#tenants/store.ts'

@@ -3,6 +3,7 @@ import { Fault } from '#core/fault.ts'
 import { formatUsd } from '#core/money.ts'
 import type { AccessChannel } from '#core/scene.ts'
 import type { Usage } from '#core/usage.ts'
+import type { Hold } from '#quota/hold.ts'
 import { type Charge, computeCharge, totalTokens } from './charge.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Shipper } from './shipper.ts'
@@ -47,9 +48,10 @@ export class Meter {
   /**
    * Records a request. Once this resolves, its usage cannot be lost; before, the client must not have the last byte.
    *
+   * @param hold what was set aside for it; settled with the charge, and left to the caller when nothing is charged
    * @returns what it costs. @throws Fault `internal_error` when the record could not be made durable
    */
-  async record(consumption: Consumption): Promise<Charge> {
+  async record(consumption: Consumption, hold: Hold | undefined): Promise<Charge> {
     const { model, offer, usage, outcome } = consumption
     const full = computeCharge(usage, offer.price)
     // An answer that the provider cut off is not what was ordered: it is recorded, and not charged.
@@ -61,6 +63,8 @@ export class Meter {
         cause,
       })
     }
+    // Before the record can have been posted, so that a lease never has back what it was not yet charged.
+    hold?.settle(charge.cost)
     if (this.#deps.durability === 'database') await this.#deps.shipper.shipped()
     return charge
   }

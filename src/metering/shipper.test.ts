@@ -36,6 +36,8 @@ describe('shipping usage', () => {
     shipper = new Shipper({
       journal,
       database,
+      nodeId: 'node_test',
+      quota: { post: run => run() },
       rejectedFile: path.join(folder, 'rejected.jsonl'),
       onShipped: () => {},
       onRejected: (_error, record) => rejected.push(record),
@@ -64,7 +66,7 @@ describe('shipping usage', () => {
     const text = record({ request_id: 'req_1', cost: '0.5' })
     await Promise.all([journal.append(text), journal.append(text)])
     await shipper.shipped()
-    assert.equal(await insertUsage(database, `[${text}]`), 0)
+    assert.equal((await insertUsage(database, `[${text}]`, 'node_test')).rows, 0)
     assert.deepEqual(await rows(), [{ request_id: 'req_1', cost: '0.500000000000' }])
     const { rows: sums } = await sql<Record<string, string>>`
       select (select sum(cost) from usage_hourly)::text as hourly, (select sum(cost) from usage_daily)::text as daily,
@@ -123,7 +125,7 @@ describe('shipping usage', () => {
         ),
       )
     const nodes = Array.from({ length: 8 }, async (_, node) => {
-      for (let round = 0; round < 10; round++) await insertUsage(database, batch(node, round))
+      for (let round = 0; round < 10; round++) await insertUsage(database, batch(node, round), `node_${node}`)
     })
     await Promise.all(nodes)
     const { rows: spent } = await sql<{ spent: string }>`

@@ -1,9 +1,10 @@
 import { appendFile } from 'node:fs/promises'
 import { Loop } from '#lib/loop.ts'
+import type { Quota } from '#quota/quota.ts'
 import { type Database, isUnavailable } from '#storage/database.ts'
 import type { Journal, JournalBatch } from './journal/journal.ts'
 import { ensurePartitions, isMissingPartition } from './partitions.ts'
-import { insertUsage } from './store.ts'
+import { insertUsage, writeOff } from './store.ts'
 
 const BATCH_BYTES = 512 * 1024
 /** Records gather for this long after the first: a transaction per request would cost more than the request. */
@@ -14,6 +15,9 @@ const RETRY_MS = 1_000
 export interface ShipperOptions {
   readonly journal: Journal
   readonly database: Database
+  readonly nodeId: string
+  /** What is posted is no longer this node's to spend. */
+  readonly quota: Pick<Quota, 'post'>
   /** Where records go that Postgres refuses for what they say; an operator decides about them. */
   readonly rejectedFile: string
   onShipped(records: number): void
@@ -86,8 +90,9 @@ export class Shipper {
   async #insert(payloads: readonly Buffer[], hasPartitions = false): Promise<void> {
     const records = `[${payloads.map(payload => payload.toString('utf8')).join(',')}]`
     try {
-      const inserted = await insertUsage(this.#options.database, records)
-      this.#options.onShipped(inserted)
+      const { database, nodeId, quota, onShipped } = this.#options
+      const { rows } = await quota.post(() => insertUsage(database, records, nodeId))
+      onShipped(rows)
     } catch (error) {
       await this.#recover(payloads, error, hasPartitions)
     }
@@ -106,6 +111,8 @@ export class Shipper {
       return this.#insert(payloads.slice(half), hasPartitions)
     }
     const record = (payloads[0] as Buffer).toString('utf8')
+    const { database, nodeId, quota } = this.#options
+    await quota.post(() => writeOff(database, record, nodeId))
     await appendFile(this.#options.rejectedFile, `${record}\n`, { mode: 0o600, flush: true })
     this.#options.onRejected(error, record)
   }

@@ -1,35 +1,90 @@
 import { sql } from 'kysely'
+import { type Picodollars, parseUsd } from '#core/money.ts'
 import { lockAccounts, postSpending, type SpendInput } from '#ledger/store.ts'
+import type { Posted } from '#quota/broker.ts'
+import { type KeySpending, postKeySpending, readLeaseAmounts, shrinkLeases } from '#quota/store.ts'
 import type { Database, DatabaseTransaction } from '#storage/database.ts'
+import type { UsageRecord } from './usage-record.ts'
+
+/** What became of a batch of records. */
+export interface Inserted extends Posted {
+  /** Records that were new. */
+  readonly rows: number
+}
 
 /**
  * Makes rows of journal records: usage events, their hourly and daily sums, each key's total, and the ledger entries,
- * in one transaction. A record that is already there changes nothing.
+ * and takes what was spent out of the leases of the node that spent it, in one transaction. A record that is already
+ * there changes nothing.
  *
  * The records travel as the JSON text that the journal holds and are parsed by Postgres: this process never does.
  * Rows of one organization are guarded by its ledger account, which is locked first, so that nodes shipping at the
  * same time cannot deadlock.
  *
  * @param records a JSON array of `UsageRecord`s
- * @returns how many of them were new
  */
-export async function insertUsage(database: Database, records: string): Promise<number> {
+export async function insertUsage(database: Database, records: string, nodeId: string): Promise<Inserted> {
   return database.transaction().execute(async transaction => {
-    const { rows: organizations } = await sql<{ id: string }>`
-      select distinct record->>'organization_id' as id from jsonb_array_elements(${records}::jsonb) as record
-    `.execute(transaction)
+    const batch = await sumByPayer(transaction, records)
     await lockAccounts(
       transaction,
-      organizations.map(({ id }) => id),
+      batch.map(({ organizationId }) => organizationId),
     )
     const sums = await insertEvents(transaction, records)
-    if (sums.length === 0) return 0
-    const grouped = JSON.stringify(sums)
-    await addToRollups(transaction, grouped)
-    await addToKeys(transaction, grouped)
-    await postSpending(transaction, await spendingOf(transaction, grouped))
-    return sums.reduce((count, { requests }) => count + requests, 0)
+    if (sums.length > 0) await post(transaction, JSON.stringify(sums), nodeId)
+    const spent = spentBy(batch)
+    return {
+      rows: sums.reduce((count, { requests }) => count + requests, 0),
+      spent,
+      leased: await readLeaseAmounts(transaction, nodeId, [...spent.keys()]),
+    }
   })
+}
+
+/** A record that Postgres refuses is no longer spending that will be posted. */
+export async function writeOff(database: Database, record: string, nodeId: string): Promise<Posted> {
+  const { organization_id: organizationId, api_key_id: keyId, cost } = JSON.parse(record) as UsageRecord
+  const spent = spentBy([{ organizationId, keyId, cost }])
+  return { spent, leased: await readLeaseAmounts(database, nodeId, [...spent.keys()]) }
+}
+
+/** What a key of an organization has spent in a batch. */
+interface PayerSum {
+  readonly organizationId: string
+  readonly keyId: string
+  readonly cost: string
+}
+
+async function sumByPayer(transaction: DatabaseTransaction, records: string): Promise<PayerSum[]> {
+  const { rows } = await sql<PayerSum>`
+    select record->>'organization_id' as "organizationId", record->>'api_key_id' as "keyId",
+           sum((record->>'cost')::numeric)::text as cost
+    from jsonb_array_elements(${records}::jsonb) as record
+    group by 1, 2
+  `.execute(transaction)
+  return rows
+}
+
+/** By subject: organizations and keys alike. */
+function spentBy(sums: readonly PayerSum[]): Map<string, Picodollars> {
+  const spent = new Map<string, Picodollars>()
+  for (const { organizationId, keyId, cost } of sums) {
+    for (const id of [organizationId, keyId]) spent.set(id, (spent.get(id) ?? 0n) + parseUsd(cost))
+  }
+  return spent
+}
+
+/** @param sums the rows just inserted, summed up, as JSON */
+async function post(transaction: DatabaseTransaction, sums: string, nodeId: string): Promise<void> {
+  await addToRollups(transaction, sums)
+  const organizations = await spendingOf(transaction, sums)
+  const keys = await keySpendingOf(transaction, sums)
+  const fromLease = await shrinkLeases(transaction, nodeId, organizations, keys)
+  await postSpending(
+    transaction,
+    organizations.map(each => ({ ...each, fromLease: fromLease.get(each.organizationId) ?? '0' })),
+  )
+  await postKeySpending(transaction, keys, fromLease)
 }
 
 /** Sums of the rows just inserted, one for each combination that a report can group by. */
@@ -132,39 +187,20 @@ async function addToRollups(transaction: DatabaseTransaction, sums: string): Pro
   }
 }
 
-async function addToKeys(transaction: DatabaseTransaction, sums: string): Promise<void> {
-  await sql`
-    insert into api_key_usage as total (api_key_id, used_amount, last_used_at)
-    select api_key_id, sum(cost), max(last_used_at)
+async function keySpendingOf(transaction: DatabaseTransaction, sums: string): Promise<KeySpending[]> {
+  const { rows } = await sql<KeySpending>`
+    select api_key_id as "keyId", sum(cost)::text as amount, max(last_used_at)::text as "lastUsedAt"
     from jsonb_to_recordset(${sums}::jsonb) as s(${SUM_COLUMNS})
     group by api_key_id
-    on conflict (api_key_id) do update set
-      used_amount = total.used_amount + excluded.used_amount,
-      last_used_at = greatest(total.last_used_at, excluded.last_used_at)
   `.execute(transaction)
+  return rows
 }
 
-async function spendingOf(transaction: DatabaseTransaction, sums: string): Promise<SpendInput[]> {
-  const { rows } = await sql<SpendInput>`
+async function spendingOf(transaction: DatabaseTransaction, sums: string): Promise<Omit<SpendInput, 'fromLease'>[]> {
+  const { rows } = await sql<Omit<SpendInput, 'fromLease'>>`
     select billing_transaction_id as "transactionId", organization_id as "organizationId", sum(cost)::text as amount
     from jsonb_to_recordset(${sums}::jsonb) as s(${SUM_COLUMNS})
     group by 1, 2
   `.execute(transaction)
   return rows
-}
-
-/** What a key has spent, ever. */
-export interface KeyUsage {
-  /** US dollars as a decimal. */
-  readonly usedAmount: string
-  readonly lastUsedAt: Date
-}
-
-/** By the keys' ids; a key that was never used is not among them. */
-export async function readKeyUsages(database: Database, keyIds: readonly string[]): Promise<Map<string, KeyUsage>> {
-  const { rows } = await sql<KeyUsage & { keyId: string }>`
-    select api_key_id as "keyId", used_amount as "usedAmount", last_used_at as "lastUsedAt"
-    from api_key_usage where api_key_id = any(${keyIds})
-  `.execute(database)
-  return new Map(rows.map(({ keyId, ...usage }) => [keyId, usage]))
 }

@@ -38,5 +38,8 @@ export interface UsageRecord {
   readonly outcome: Outcome
 }
 
-/** `cut`: the upstream broke off after the answer had begun. `client_gone`: the client did. */
-export type Outcome = 'completed' | 'cut' | 'client_gone'
+/**
+ * `cut`: the upstream broke off after the answer had begun. `client_gone`: the client did. `stopped`: the gateway ended
+ * the answer, because nothing was left to pay for more of it.
+ */
+export type Outcome = 'completed' | 'cut' | 'client_gone' | 'stopped'

@@ -2,7 +2,9 @@ import type { Offer } from '#catalog/catalog.ts'
 import type { Sink } from '#core/sink.ts'
 import type { Exchange, Work } from '#core/work.ts'
 import type { OutboundClient, OutboundRequest } from '#http/outbound/client.ts'
+import type { Hold } from '#quota/hold.ts'
 import type { Principal } from '#tenants/principal.ts'
+import type { Allowance } from './allowance.ts'
 
 /** A client's request on its way through the relay. */
 export interface ClientCall {
@@ -19,6 +21,10 @@ export interface ClientCall {
 /** One upstream about to be asked. */
 export interface AttemptInput {
   readonly call: ClientCall
+  /** What was set aside for the call; `undefined` when it costs nothing. */
+  readonly hold: Hold | undefined
+  /** How far the hold covers a stream. */
+  readonly allowance: Allowance | undefined
   readonly offer: Offer
   readonly exchange: Exchange
   readonly request: OutboundRequest

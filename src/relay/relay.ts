@@ -6,10 +6,14 @@ import type { OutboundClient } from '#http/outbound/client.ts'
 import { Roster } from '#lib/roster.ts'
 import type { Charge } from '#metering/charge.ts'
 import type { Meter } from '#metering/meter.ts'
+import type { Hold } from '#quota/hold.ts'
+import type { Quota } from '#quota/quota.ts'
 import { planAttempts } from '#routing/plan.ts'
+import { Allowance } from './allowance.ts'
 import { answerHeaders } from './answer-headers.ts'
 import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
+import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
 import type { Failure } from './failure.ts'
 import { settle } from './settle.ts'
 import { StreamAttempt } from './stream-attempt.ts'
@@ -21,6 +25,7 @@ export interface RelayDeps {
   readonly endpoints: Endpoints
   readonly outbound: OutboundClient
   readonly meter: Meter
+  readonly quota: Quota
   /** A stream that is silent for this long is shown to be alive. */
   readonly keepAliveMs: number
   /** Whether answers carry `_routing`. */
@@ -58,9 +63,16 @@ export class Relay {
       organization_id: principal.organizationId,
       api_key_id: principal.keyId,
     })
+    const estimate = estimateCost(work, model, plan)
+    // However this ends, what was set aside is settled by then or released.
+    using hold = estimate && (await this.#deps.quota.admit(principal, estimate.cost))
     let failure: Failure | undefined
     for (const [retryCount, offer] of plan.entries()) {
-      const input = this.#prepare(call, model, offer, retryCount)
+      const input = {
+        ...this.#prepare(call, model, offer, retryCount),
+        hold,
+        allowance: this.#allow(offer, estimate, hold),
+      }
       facts.channel = offer.channel.id
       facts.attempts = retryCount + 1
       failure = await (work.isStream ? this.#stream(input, model) : this.#whole(input, model))
@@ -89,7 +101,15 @@ export class Relay {
     }
   }
 
-  #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): AttemptInput {
+  /** How much output is paid for, and how more of it gets paid for. */
+  #allow(offer: Offer, estimate: Estimate | undefined, hold: Hold | undefined): Allowance | undefined {
+    if (!estimate || !hold) return undefined
+    return new Allowance(estimate.usage.outputTokens ?? 0, tokens =>
+      this.#deps.quota.extend(hold, estimateOutput(tokens, offer)),
+    )
+  }
+
+  #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): Omit<AttemptInput, 'hold' | 'allowance'> {
     const { channel } = offer
     const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
     const exchange = call.work.encode({
@@ -161,7 +181,7 @@ export class Relay {
     if (outcome.kind === 'failed') return outcome.failure
     if (outcome.kind === 'gone') return undefined
     const { codec } = outcome
-    let fault = outcome.kind === 'cut' ? outcome.fault : undefined
+    let fault = 'fault' in outcome ? outcome.fault : undefined
     try {
       await this.#settle(input, model, { observed: codec.observed, outcome: OUTCOMES[outcome.kind] })
     } catch (error) {
@@ -195,7 +215,7 @@ export class Relay {
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
-const OUTCOMES = Object.freeze({ completed: 'completed', cut: 'cut', 'client-gone': 'client_gone' })
+const OUTCOMES = Object.freeze({ completed: 'completed', cut: 'cut', stopped: 'stopped', 'client-gone': 'client_gone' })
 
 function assertScene(model: Model, { work }: ClientCall): void {
   if (model.scene === work.scene) return

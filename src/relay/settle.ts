@@ -3,7 +3,7 @@ import { formatUsd } from '#core/money.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Observed } from '#core/work.ts'
 import type { Charge } from '#metering/charge.ts'
-import type { Meter } from '#metering/meter.ts'
+import type { Consumption, Meter } from '#metering/meter.ts'
 import type { Outcome } from '#metering/usage-record.ts'
 import { textTokens } from '#wire/token-estimate.ts'
 import type { AttemptInput } from './call.ts'
@@ -16,9 +16,9 @@ export async function settle(
   { meter, input, model }: { meter: Meter; input: AttemptInput; model: Model },
   { observed, outcome }: { observed: Observed; outcome: Outcome },
 ): Promise<Charge> {
-  const { call, offer } = input
+  const { call, hold, offer } = input
   const { usage, isEstimated } = completed(input, model, observed)
-  const charge = await meter.record({
+  const consumption: Consumption = {
     requestId: call.requestId,
     organizationId: call.principal.organizationId,
     workspaceId: call.principal.workspaceId,
@@ -29,7 +29,8 @@ export async function settle(
     usage,
     isEstimated,
     outcome,
-  })
+  }
+  const charge = await meter.record(consumption, hold)
   Object.assign(call.facts, {
     outcome,
     prompt_tokens: usage.inputTokens,

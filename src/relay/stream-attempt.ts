@@ -18,6 +18,8 @@ export type StreamOutcome =
   | { readonly kind: 'completed'; readonly codec: StreamCodec; readonly timing: AttemptTiming }
   /** The answer broke off after it had begun. */
   | { readonly kind: 'cut'; readonly codec: StreamCodec; readonly fault: Fault; readonly timing: AttemptTiming }
+  /** Nothing was left to pay for more. */
+  | { readonly kind: 'stopped'; readonly codec: StreamCodec; readonly fault: Fault; readonly timing: AttemptTiming }
   | { readonly kind: 'client-gone'; readonly codec: StreamCodec; readonly timing: AttemptTiming }
 
 /** What the attempt is doing with the bytes that arrive. */
@@ -47,6 +49,8 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
   #isCommitted = false
   /** The client does not keep up. */
   #isPaused = false
+  /** More has to be set aside before more may come. */
+  #isUncovered = false
   /** Nothing has been sent since the last look. */
   #isSilent = false
   #status = 0
@@ -93,6 +97,7 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
     if (this.#codec.fault) this.#breakOff({ kind: 'uncertain', fault: this.#codec.fault })
     // The upstream may leave its connection open; what ends the answer has come.
     else if (this.#codec.hasEnded) this.#complete()
+    else this.#cover()
   }
 
   ended(): void {
@@ -111,7 +116,7 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
 
   drained(): void {
     this.#isPaused = false
-    this.#outgoing.resume()
+    if (!this.#isUncovered) this.#outgoing.resume()
   }
 
   gone(): void {
@@ -140,6 +145,23 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
     if (sink.write(bytes)) return
     this.#isPaused = true
     this.#outgoing.pause()
+  }
+
+  /** Goes on while what has come is paid for. */
+  #cover(): void {
+    const { allowance } = this.#input
+    if (!allowance || this.#isUncovered) return
+    const waiting = allowance.cover(this.#codec.observed.outputBytes)
+    if (!waiting) return
+    this.#isUncovered = true
+    this.#outgoing.pause()
+    waiting.then(
+      () => {
+        this.#isUncovered = false
+        if (!this.#isPaused) this.#outgoing.resume()
+      },
+      error => this.#finish({ kind: 'stopped', codec: this.#codec, fault: Fault.from(error), timing: this.#timing }),
+    )
   }
 
   /** The upstream has said everything, which may be nothing. */

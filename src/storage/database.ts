@@ -43,6 +43,9 @@ export function openDatabase(address: DatabaseAddress, { connectionsMax, onIdleE
     idle_in_transaction_session_timeout: 60_000,
   })
   pool.on('error', onIdleError)
+  // The pool listens to idle connections only. One that breaks between two statements of a transaction is reported by
+  // the next statement; without a listener it would end the process.
+  pool.on('connect', client => client.on('error', () => {}))
   return new Kysely({ dialect: new PostgresDialect({ pool }) })
 }
 

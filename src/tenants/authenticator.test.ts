@@ -43,7 +43,14 @@ describe('authentication', () => {
     const { id, credential } = await newKey({ models: ['a', 'b'] })
     const first = authenticator.inference(credential)
     assert.ok(first instanceof Promise)
-    assert.deepEqual(await first, { keyId: id, workspaceId, organizationId, role: 'user', models: ['a', 'b'] })
+    assert.deepEqual(await first, {
+      keyId: id,
+      workspaceId,
+      organizationId,
+      role: 'user',
+      models: ['a', 'b'],
+      isLimited: false,
+    })
     assert.ok(!(authenticator.inference(credential) instanceof Promise))
   })
 

@@ -130,8 +130,8 @@ export class Authenticator {
   }
 }
 
-function principalOf({ keyId, workspaceId, organizationId, role, models }: ApiKeyIdentity): Principal {
-  return Object.freeze({ keyId, workspaceId, organizationId, role, models: models ?? undefined })
+function principalOf({ keyId, workspaceId, organizationId, role, models, isLimited }: ApiKeyIdentity): Principal {
+  return Object.freeze({ keyId, workspaceId, organizationId, role, models: models ?? undefined, isLimited })
 }
 
 function idsOf(identity: Identity): string[] {

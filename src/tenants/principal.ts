@@ -14,6 +14,8 @@ export interface Principal {
   readonly role: OrganizationRole
   /** Public model ids that the key is restricted to; `undefined` for all. */
   readonly models: readonly string[] | undefined
+  /** The key may not spend more than an amount of its own. */
+  readonly isLimited: boolean
 }
 
 /** The caller of a management route: one workspace, and nothing outside it. */

@@ -373,12 +373,13 @@ export interface ApiKeyIdentity {
   readonly models: string[] | null
   readonly status: ApiKeyStatus
   readonly expiresAt: Date | null
+  readonly isLimited: boolean
 }
 
 export async function identifyApiKey(database: Database, hash: Buffer): Promise<ApiKeyIdentity | undefined> {
   const { rows } = await sql<ApiKeyIdentity>`
     select k.id as "keyId", k.workspace_id as "workspaceId", w.organization_id as "organizationId", o.role,
-           k.models, k.status, k.expires_at as "expiresAt"
+           k.models, k.status, k.expires_at as "expiresAt", k.limit_amount is not null as "isLimited"
     from api_keys k
     join workspaces w on w.id = k.workspace_id
     join organizations o on o.id = w.organization_id

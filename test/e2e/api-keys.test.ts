@@ -306,7 +306,11 @@ describe('what a key has used', () => {
       where k.id = ${made.id}
     `.execute(database)
     const spend = (cost: string, created_at: string) =>
-      insertUsage(database, JSON.stringify([usageRecord({ ...rows[0], api_key_id: made.id, cost, created_at })]))
+      insertUsage(
+        database,
+        JSON.stringify([usageRecord({ ...rows[0], api_key_id: made.id, cost, created_at })]),
+        'node_test',
+      )
     const firstAt = new Date(Date.now() - 2_000).toISOString()
     await spend('0.1', firstAt)
     const { body: some } = await read(made.id)

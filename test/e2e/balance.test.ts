@@ -33,7 +33,11 @@ async function spend(cost: string): Promise<void> {
     select w.organization_id, w.id as workspace_id from api_keys k join workspaces w on w.id = k.workspace_id
     where k.id = ${gateway.apiKeyId}
   `.execute(database)
-  await insertUsage(database, JSON.stringify([usageRecord({ ...rows[0], api_key_id: gateway.apiKeyId, cost })]))
+  await insertUsage(
+    database,
+    JSON.stringify([usageRecord({ ...rows[0], api_key_id: gateway.apiKeyId, cost })]),
+    'node_test',
+  )
 }
 
 describe('the balance of an organization', () => {

@@ -74,7 +74,8 @@ async function recordsOf(keyId: string, { seed, count }: { seed: number; count: 
 
 async function insert(rows: readonly UsageRecord[]): Promise<void> {
   await ensurePartitions(database, new Date(FIRST_MS - DAY_MS), new Date())
-  for (let i = 0; i < rows.length; i += 100) await insertUsage(database, JSON.stringify(rows.slice(i, i + 100)))
+  for (let i = 0; i < rows.length; i += 100)
+    await insertUsage(database, JSON.stringify(rows.slice(i, i + 100)), 'node_test')
 }
 
 function toText(picodollars: bigint): string {

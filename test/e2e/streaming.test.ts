@@ -44,6 +44,7 @@ before(async () => {
   const silentPort = (silent.address() as net.AddressInfo).port
   const refusing = await unusedPort()
   const config = `
+bootstrap: { credit: "1000" } # a flood costs 100 USD
 channels:
   - { id: first, name: First channel, provider: openai, base_url: "${first.url}/v1", api_key: sk-first }
   - { id: second, name: Second channel, provider: openai, base_url: "${second.url}/v1", api_key: sk-second }

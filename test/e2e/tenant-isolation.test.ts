@@ -69,7 +69,7 @@ async function newTenant(name: string): Promise<Tenant> {
   const [place] = rows
   assert.ok(place)
   const record = usageRecord({ ...place, api_key_id: key.id, model: `model of ${name}` })
-  await insertUsage(database, JSON.stringify([record]))
+  await insertUsage(database, JSON.stringify([record]), 'node_test')
   return {
     name,
     token: token.credential,

@@ -111,7 +111,7 @@ describe('the usage report', () => {
     )
     await ensurePartitions(database, new Date(FIRST_MS - DAY_MS), new Date())
     for (let i = 0; i < records.length; i += 100) {
-      await insertUsage(database, JSON.stringify(records.slice(i, i + 100)))
+      await insertUsage(database, JSON.stringify(records.slice(i, i + 100)), 'node_test')
     }
   })
 
@@ -278,7 +278,7 @@ describe('the usage report', () => {
 
   it('counts a record that is shipped twice once', async () => {
     const before = await gateway.usage()
-    assert.equal(await insertUsage(database, JSON.stringify(records.slice(0, 50))), 0)
+    assert.equal((await insertUsage(database, JSON.stringify(records.slice(0, 50)), 'node_test')).rows, 0)
     assert.deepEqual(await gateway.usage(), before)
   })
 

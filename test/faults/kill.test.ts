@@ -21,6 +21,8 @@ const KILLS = 30
 const CLIENTS = 12
 const LIFE_MS_MAX = 400
 const OUTPUT_TOKENS = 7
+/** A request costs its number in micro-dollars, and numbers run on while no gateway is there to ask. */
+const CREDIT = 'bootstrap: { credit: "1000000" }'
 
 interface Answered {
   readonly number: number
@@ -146,7 +148,7 @@ describe('killed with -9 under load', () => {
     const upstream = await numberedUpstream(asked)
     const database = await createTestDatabase()
     const dataFolder = await mkdtemp(path.join(tmpdir(), 'tollgate-kill-'))
-    const options: GatewayOptions = { config: configFor(upstream.url), database, dataFolder }
+    const options: GatewayOptions = { config: configFor(upstream.url, CREDIT), database, dataFolder }
     const load = new Load()
     const running = load.run()
     try {
@@ -174,7 +176,7 @@ describe('killed with -9 under load', () => {
     const asked = new Set<number>()
     const upstream = await numberedUpstream(asked)
     const dataFolder = await mkdtemp(path.join(tmpdir(), 'tollgate-kill-'))
-    const options: GatewayOptions = { config: configFor(upstream.url), database: 'embedded', dataFolder }
+    const options: GatewayOptions = { config: configFor(upstream.url, CREDIT), database: 'embedded', dataFolder }
     const load = new Load()
     const running = load.run()
     try {

@@ -122,9 +122,19 @@ describe('encodeFault', () => {
     })
   })
 
+  it('tells what is left and what a request may cost', () => {
+    const fault = new Fault('insufficient_balance', 'Too little.', { balanceUsd: '0.25', estimatedCostUsd: '1.5' })
+    const { status, body } = encodeFault(fault)
+    const { error } = body as { error: { details: { metadata?: unknown }[] } }
+    assert.equal(status, 402)
+    assert.deepEqual(error.details[0]?.metadata, { balance_usd: '0.25', estimated_cost_usd: '1.5' })
+  })
+
   it('has a word for every fault of the gateway', () => {
     const words: Partial<Record<FaultCode, string>> = {
       invalid_api_key: 'UNAUTHENTICATED',
+      insufficient_balance: 'FAILED_PRECONDITION',
+      quota_exceeded: 'FAILED_PRECONDITION',
       model_not_allowed: 'PERMISSION_DENIED',
       invalid_request: 'INVALID_ARGUMENT',
       payload_too_large: 'INVALID_ARGUMENT',

@@ -93,6 +93,8 @@ describe('encodeFault', () => {
     const expected: Partial<Record<FaultCode, [number, string]>> = {
       invalid_api_key: [401, 'authentication_error'],
       expired_api_key: [401, 'authentication_error'],
+      insufficient_balance: [402, 'billing_error'],
+      quota_exceeded: [402, 'billing_error'],
       model_not_allowed: [403, 'permission_error'],
       context_length_exceeded: [400, 'invalid_request_error'],
       payload_too_large: [413, 'request_too_large'],
