@@ -166,7 +166,7 @@ export class Quota {
       const heard = hold.leases.map(lease => lease.returnsHeard)
       const standings = await this.#ask(hold, amount)
       if (this.#tryExtend(hold, amount)) return
-      const short = shortest(hold.leases, standings, amount)
+      const short = findShortage(hold.leases, standings, amount)
       const nowMs = performance.now()
       if (!short) {
         // Others were quicker. There is enough for now, so the next round may serve this one.
@@ -231,7 +231,7 @@ export class Quota {
 }
 
 /** The lease for which the round that has just been had too little for even one request, if there is one. */
-function shortest(leases: readonly Lease[], standings: ReadonlyMap<Lease, Standing>, amount: Picodollars) {
+function findShortage(leases: readonly Lease[], standings: ReadonlyMap<Lease, Standing>, amount: Picodollars) {
   return leases
     .flatMap(lease => {
       const standing = standings.get(lease)
