@@ -18,7 +18,7 @@ const TICK_MS = 5_000
 const TICKS_PER_INSPECTION = 6
 /** A request waits this long for other nodes to give back what they do not use. */
 const RECALL_PATIENCE_MS = 250
-/** A request waits this long for the database. A grant takes 3 ms where nothing is wrong. */
+/** A request waits this long for the database; a grant is one short transaction. */
 const GRANT_PATIENCE_MS = 2_000
 
 export interface QuotaOptions {
