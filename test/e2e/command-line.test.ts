@@ -54,8 +54,8 @@ describe('tollgate beside a running gateway', () => {
     assert.match(credential, /^sk-\w{49}$/)
     assert.equal((await gateway.post('/v1/chat/completions', request, { key: credential })).status, 402)
     const credit = ['credit', 'add', 'acme', '12.50', '--once', 'invoice-1']
-    assert.match((await tollgate(...credit)).output, /^Added\. acme has 12\.5 USD/)
-    assert.match((await tollgate(...credit)).output, /^Was added before\. acme has 12\.5 USD/)
+    assert.match((await tollgate(...credit)).output, /^acme had 0 USD and has 12\.5 USD/)
+    assert.match((await tollgate(...credit)).output, /^This was done before\. acme has 12\.5 USD/)
     assert.equal((await gateway.post('/v1/chat/completions', request, { key: credential })).status, 200)
     const embedding = await gateway.post('/v1/embeddings', { model: 'test-embedding', input: 'x' }, { key: credential })
     assert.equal(embedding.status, 403)
