@@ -142,7 +142,8 @@ export async function play({ of, client, upstream, way, name }: FailureCell, rig
   if (of.says) assert.match(message, of.says)
   const word = of.saysTo?.[client]
   if (word) assert.match(message, word)
-  if (of.hides) assert.doesNotMatch(message, of.hides)
+  // The digits of an id may spell anything.
+  if (of.hides) assert.doesNotMatch(message.replaceAll(/req_\w+/g, ''), of.hides)
   const { headers } = exchange
   const requestId = headers.get('x-request-id') ?? ''
   assert.match(requestId, /^req_/)
