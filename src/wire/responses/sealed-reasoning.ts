@@ -5,7 +5,7 @@ export const SEALED_REASONING = 'reasoning.encrypted_content'
 
 /**
  * Whether to ask for it, since no upstream keeps anything (docs/decisions, "Responses are kept by the gateway"). A model
- * that does not reason is refused with it, so either the request or the operator must say that this one does.
+ * that does not reason may refuse it, so either the request or the operator must say that this one does.
  *
  * @param isKept the gateway keeps the answer and may send it back
  */
