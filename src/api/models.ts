@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import type { Catalog, DeliveryTier, Model } from '#catalog/catalog.ts'
 import { RATE_NAMES } from '#catalog/price.ts'
 import { unknownModel, visibleModels } from '#catalog/resolve.ts'
@@ -11,6 +11,7 @@ import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Principal } from '#tenants/principal.ts'
 import type { ListingFormat } from '#wire/format.ts'
 import { generateContent } from '#wire/generate-content/index.ts'
+import { ModelPage, ModelRecord as NativeModelRecord } from '#wire/generate-content/model-list.ts'
 import { messages } from '#wire/messages/index.ts'
 import { isNativeCaller, nativeCredentialOf } from './credential.ts'
 
@@ -32,6 +33,8 @@ const ModelRecord = Type.Object(
   },
   { additionalProperties: true },
 )
+
+const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(ModelRecord) })
 
 /** How one family of SDKs wants to hear of models. */
 interface Dialect {
@@ -65,15 +68,15 @@ function dialectOf(request: Inbound): Dialect {
 
 export function models(deps: ModelsDeps): AnyRoute[] {
   return [
-    listRoute(deps, '/v1/models'),
+    listRoute(deps, '/v1/models', ModelList),
     // Ids may contain slashes (`vendor/model`), so the rest of the path is the id.
-    recordRoute(deps, '/v1/models/*'),
-    listRoute(deps, '/v1beta/models'),
-    recordRoute(deps, '/v1beta/models/*'),
+    recordRoute(deps, '/v1/models/*', ModelRecord),
+    listRoute(deps, '/v1beta/models', ModelPage),
+    recordRoute(deps, '/v1beta/models/*', NativeModelRecord),
   ]
 }
 
-function listRoute({ authenticator, catalog }: ModelsDeps, path: string): AnyRoute {
+function listRoute({ authenticator, catalog }: ModelsDeps, path: string, response: TSchema): AnyRoute {
   return defineRoute<Principal>({
     ...common(authenticator),
     path,
@@ -89,13 +92,13 @@ function listRoute({ authenticator, catalog }: ModelsDeps, path: string): AnyRou
       summary: "List the models that this key may use, in the words of the caller's SDK",
       security: 'api-key',
       query: Type.Object({ recommended_for: Type.Optional(Type.Enum(RECOMMENDATIONS)) }),
-      response: Type.Object({ object: Type.Literal('list'), data: Type.Array(ModelRecord) }),
+      response,
       errors: [400, 401],
     },
   })
 }
 
-function recordRoute({ authenticator, catalog }: ModelsDeps, path: string): AnyRoute {
+function recordRoute({ authenticator, catalog }: ModelsDeps, path: string, response: TSchema): AnyRoute {
   return defineRoute<Principal>({
     ...common(authenticator),
     path,
@@ -111,7 +114,7 @@ function recordRoute({ authenticator, catalog }: ModelsDeps, path: string): AnyR
       tag: 'Models',
       summary: "One model, in the words of the caller's SDK",
       security: 'api-key',
-      response: ModelRecord,
+      response,
       errors: [400, 401],
     },
   })

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { Fault } from '#core/fault.ts'
 import type { ModelCard } from '#core/model-card.ts'
 import type { ModelListing } from '../format.ts'
@@ -7,6 +8,21 @@ const PAGE_SIZE_MAX = 1_000
 
 /** What the gateway answers for a chat model under its name. */
 const CHAT_METHODS = ['generateContent', 'streamGenerateContent', 'countTokens']
+
+/** Documentation of one model. */
+export const ModelRecord = Type.Object({
+  name: Type.String({ description: '`models/` and the id' }),
+  displayName: Type.String(),
+  inputTokenLimit: Type.Optional(Type.Integer()),
+  outputTokenLimit: Type.Optional(Type.Integer()),
+  supportedGenerationMethods: Type.Array(Type.String()),
+})
+
+/** Documentation of a page of them. */
+export const ModelPage = Type.Object({
+  models: Type.Array(ModelRecord),
+  nextPageToken: Type.Optional(Type.String({ description: 'Absent on the last page' })),
+})
 
 /** Gemini API reference, "Models". */
 export const modelListing: ModelListing = Object.freeze({ encodeModel, encodeModels })
