@@ -45,6 +45,7 @@ describe('buildCatalog', () => {
         jsonSchemas: undefined,
         customTools: undefined,
         shortToolIds: undefined,
+        translationOptions: undefined,
       },
     })
     const model = catalog.models.get('gpt-5')
@@ -90,6 +91,7 @@ describe('buildCatalog', () => {
             json_schemas: false,
             custom_tools: false,
             short_tool_ids: true,
+            translation_options: true,
           },
         },
       ],
@@ -110,6 +112,7 @@ describe('buildCatalog', () => {
       jsonSchemas: false,
       customTools: false,
       shortToolIds: true,
+      translationOptions: true,
     })
     assert.deepEqual(build([{ ...CHANNEL, api_key: 'a' }], []).catalog.channels.get('main')?.apiKeys, ['a'])
     const model = catalog.models.get('gpt-5')

@@ -93,6 +93,7 @@ function fromChannelConfig(config: ChannelConfig): Channel {
       jsonSchemas: quirks.json_schemas,
       customTools: quirks.custom_tools,
       shortToolIds: quirks.short_tool_ids,
+      translationOptions: quirks.translation_options,
     },
   }
 }

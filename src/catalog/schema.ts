@@ -61,6 +61,7 @@ export const ChannelConfig = Type.Object(
           json_schemas: Type.Optional(Type.Boolean()),
           custom_tools: Type.Optional(Type.Boolean()),
           short_tool_ids: Type.Optional(Type.Boolean()),
+          translation_options: Type.Optional(Type.Boolean()),
         },
         closed,
       ),

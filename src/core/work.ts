@@ -77,6 +77,8 @@ export interface Quirks {
   readonly customTools?: boolean | undefined
   /** `true`: the upstream takes ids of tool calls only with exactly nine letters and digits. */
   readonly shortToolIds?: boolean | undefined
+  /** `true`: the upstream translates by `translation_options`; others are told in words. */
+  readonly translationOptions?: boolean | undefined
 }
 
 /** The public `_routing` object (spec, "What the service does"). */

@@ -1,7 +1,7 @@
 import type { Model, Offer } from '#catalog/catalog.ts'
 import { Fault } from '#core/fault.ts'
 import { formatUsd } from '#core/money.ts'
-import type { AccessChannel } from '#core/scene.ts'
+import type { AccessChannel, Scene } from '#core/scene.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Hold } from '#quota/hold.ts'
 import { type Charge, computeCharge, totalTokens } from './charge.ts'
@@ -26,6 +26,8 @@ export interface Consumption {
   readonly keyId: string
   readonly model: Model
   readonly offer: Offer
+  /** What was done, which may be less than what the model can do. */
+  readonly scene: Scene
   readonly accessChannel: AccessChannel
   readonly usage: Usage
   readonly isEstimated: boolean
@@ -82,7 +84,7 @@ function toRecord(consumption: Consumption, charge: Charge, model: Model): Usage
     model: model.id,
     logical_model: model.logicalModel,
     model_vendor: model.vendor ?? '',
-    scene: model.scene,
+    scene: consumption.scene,
     access_channel: consumption.accessChannel,
     channel_id: offer.channel.id,
     delivery_tier: offer.channel.tier,

@@ -1,6 +1,7 @@
 import type { Catalog, Model, Offer } from '#catalog/catalog.ts'
 import { resolveModel } from '#catalog/resolve.ts'
 import { Fault } from '#core/fault.ts'
+import type { Scene } from '#core/scene.ts'
 import type { Exchange } from '#core/work.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
 import { Roster } from '#lib/roster.ts'
@@ -59,7 +60,7 @@ export class Relay {
     const plan = planAttempts(model, offer => this.#endpointOf(offer, call) !== undefined)
     Object.assign(facts, {
       model: model.id,
-      scene: model.scene,
+      scene: work.scene,
       organization_id: principal.organizationId,
       api_key_id: principal.keyId,
     })
@@ -218,11 +219,15 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
 const OUTCOMES = Object.freeze({ completed: 'completed', cut: 'cut', stopped: 'stopped', 'client-gone': 'client_gone' })
 
 function assertScene(model: Model, { work }: ClientCall): void {
-  if (model.scene === work.scene) return
+  if (model.scene === work.scene || ALSO_DONE_BY[work.scene] === model.scene) return
   throw new Fault('invalid_request', `The model "${model.id}" is a ${model.scene} model and cannot do ${work.scene}.`, {
     param: 'model',
+    ...(model.scene === 'translation' && { hint: 'Say into which language in `translation_options`.' }),
   })
 }
+
+/** Work that models of another scene can do as well. */
+const ALSO_DONE_BY: Readonly<Partial<Record<Scene, Scene>>> = { translation: 'chat' }
 
 /** One channel's failure is told as it is; of several, only that none was left. */
 function exhausted({ fault, kind }: Failure, planned: number): Fault {

@@ -25,6 +25,7 @@ export async function settle(
     keyId: call.principal.keyId,
     model,
     offer,
+    scene: call.work.scene,
     accessChannel: 'platform',
     usage,
     isEstimated,

@@ -41,7 +41,7 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     return isSame ? { ...exchange, headers } : exchange
   }
   return {
-    scene: 'chat',
+    scene: facts.translation ? 'translation' : 'chat',
     operation: 'chat',
     format: format.name,
     model: facts.model,

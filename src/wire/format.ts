@@ -113,5 +113,7 @@ export interface RequestFacts {
   readonly model: string
   readonly isStream: boolean
   readonly wantsStreamUsage: boolean
+  /** What is to be translated, where it is a text and not a question. */
+  readonly translation?: Call['translation']
   estimate(limits: ModelLimits): Usage
 }

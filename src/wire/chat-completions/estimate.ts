@@ -2,6 +2,8 @@ import type { Usage } from '#core/usage.ts'
 import type { ModelLimits } from '#core/work.ts'
 import { isObject } from '../json/parse.ts'
 import { audioTokens, TOKENS_PER_IMAGE, TOKENS_PER_MESSAGE, textTokens } from '../token-estimate.ts'
+import { translationInstruction } from '../translation-instruction.ts'
+import { decodeTranslation } from './decode-request.ts'
 import type { ChatCompletionsRequest, ChatMessage } from './schema.ts'
 
 /** Without a cap of its own, a request may use all that the model can say; without that, this. */
@@ -11,10 +13,19 @@ const OUTPUT_TOKENS_DEFAULT = 4_096
 export function estimate(body: ChatCompletionsRequest, limits: ModelLimits): Usage {
   const messages = body.messages.reduce((sum, message) => sum + messageTokens(message), 0)
   const tools = body.tools ? textTokens(Buffer.byteLength(JSON.stringify(body.tools))) : 0
-  const inputTokens = Math.min(messages + tools, limits.contextLength ?? Number.POSITIVE_INFINITY)
+  const inputTokens = Math.min(
+    messages + tools + instructionTokens(body),
+    limits.contextLength ?? Number.POSITIVE_INFINITY,
+  )
   const wanted = body.max_completion_tokens ?? body.max_tokens ?? limits.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT
   const outputTokens = Math.min(wanted, limits.maxOutputTokens ?? wanted) * (body.n ?? 1)
   return { inputTokens, outputTokens }
+}
+
+/** Of what is said to the model in the client's stead. */
+function instructionTokens({ translation_options: options }: ChatCompletionsRequest): number {
+  const translation = decodeTranslation(options)
+  return translation ? TOKENS_PER_MESSAGE + textTokens(Buffer.byteLength(translationInstruction(translation))) : 0
 }
 
 function messageTokens(message: ChatMessage): number {
