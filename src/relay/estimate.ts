@@ -16,7 +16,7 @@ export interface Estimate {
  */
 export function estimateCost(work: Work, model: Model, plan: readonly Offer[]): Estimate | undefined {
   if (work.isFree || plan.every(isFree)) return undefined
-  const usage = work.estimate(model.limits)
+  const usage = work.bound(model.limits)
   const cost = plan.map(({ price }) => computeCharge(usage, price).cost).reduce(largerOf)
   return { usage, cost }
 }

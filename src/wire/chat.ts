@@ -4,6 +4,7 @@ import type { RequestFacts, Stated, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
 import { JsonArrayStream } from './json-array-stream.ts'
+import { CAUTIOUS, TYPICAL } from './token-estimate.ts'
 import { translate } from './translate.ts'
 
 /** A client's request beyond its body. */
@@ -46,7 +47,8 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     format: format.name,
     model: facts.model,
     isStream: facts.isStream,
-    estimate: facts.estimate,
+    estimate: limits => facts.estimate(limits, TYPICAL),
+    bound: limits => facts.estimate(limits, CAUTIOUS),
     encode: target => {
       const exchange = encode(target)
       return streamedAs === 'json-array'
