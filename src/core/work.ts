@@ -19,7 +19,10 @@ export interface Work {
   readonly isStream: boolean
   /** Costs nothing and is not recorded. */
   readonly isFree?: true
-  /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
+  /**
+   * A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. Kinds of
+   * tokens that it cannot have are 0.
+   */
   estimate(limits: ModelLimits): Usage
   /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */
   encode(target: Target): Exchange

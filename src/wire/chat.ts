@@ -1,5 +1,6 @@
 import type { Exchange, Target, Work } from '#core/work.ts'
 import { ENVELOPE_START } from './adaptations/seal-envelope.ts'
+import { withBounds } from './estimate-bounds.ts'
 import type { RequestFacts, Stated, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
@@ -46,7 +47,7 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     format: format.name,
     model: facts.model,
     isStream: facts.isStream,
-    estimate: facts.estimate,
+    estimate: limits => withBounds(facts.estimate(limits), bytes),
     encode: target => {
       const exchange = encode(target)
       return streamedAs === 'json-array'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLParseError } from 'yaml'
-import { buildCatalog, parseDurationMs } from '#catalog/build.ts'
-import type { Catalog } from '#catalog/catalog.ts'
+import { buildCatalog, type CatalogConfig, type ProviderAddresses, parseDurationMs } from '#catalog/build.ts'
+import type { Catalog, Model } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
 import { ConfigError } from './config-error.ts'
@@ -20,11 +20,19 @@ export interface Config {
   /** No channel is declared: the sandbox serves. */
   readonly isSandbox: boolean
   readonly catalog: Catalog
+  /** Every declared model as far as it could be read, also those that the catalog does not show. */
+  readonly models: readonly Model[]
+}
+
+/** A configuration that may have mistakes in its channels, models and prices. */
+export interface InspectedConfig {
+  readonly config: Config
+  /** A sentence each, with the place. */
+  readonly problems: readonly string[]
 }
 
 export interface LoadOptions {
-  /** Names of the adapters that exist. */
-  readonly providers: ReadonlySet<string>
+  readonly providers: ProviderAddresses
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
@@ -56,7 +64,18 @@ export async function readConfigFile(file: string | undefined): Promise<{ file: 
  * @param source how error messages call it, usually the file's name
  * @throws ConfigError listing every problem with its line and key
  */
-export function parseConfig(text: string, source: string, { providers, variables }: LoadOptions): Config {
+export function parseConfig(text: string, source: string, options: LoadOptions): Config {
+  const { config, problems } = inspectConfig(text, source, options)
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  return config
+}
+
+/**
+ * The same, where a text with mistakes in what it declares is of use too.
+ *
+ * @throws ConfigError when the text cannot be understood at all
+ */
+export function inspectConfig(text: string, source: string, { providers, variables }: LoadOptions): InspectedConfig {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const at = (path: readonly (string | number)[]) => `${source}:${lineOf(document, lines, path)}`
@@ -74,13 +93,18 @@ export function parseConfig(text: string, source: string, { providers, variables
         .join('\n'),
     )
   }
-  const config = value as FileConfig
-  const { catalog, problems } = buildCatalog(
-    { channels: config.channels ?? [], models: config.models ?? [] },
-    providers,
-  )
-  if (problems.length > 0)
-    throw new ConfigError(problems.map(({ path, message }) => `${at(path)}: ${message}`).join('\n'))
+  const { catalog, models, problems } = buildCatalog(declared(value as FileConfig), providers)
+  return {
+    config: { ...withDefaults(value as FileConfig), catalog, models },
+    problems: problems.map(({ path, message }) => `${at(path)}: ${message}`),
+  }
+}
+
+function declared({ channels = [], models = [] }: FileConfig): CatalogConfig {
+  return { channels, models }
+}
+
+function withDefaults(config: FileConfig): Omit<Config, 'catalog' | 'models'> {
   return {
     bootstrapCredit: config.bootstrap?.credit ?? BOOTSTRAP_CREDIT_DEFAULT,
     showsRouting: config.show_routing ?? false,
@@ -90,7 +114,6 @@ export function parseConfig(text: string, source: string, { providers, variables
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
     isSandbox: (config.channels ?? []).length === 0,
-    catalog,
   }
 }
 
