@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import type { Catalog, DeliveryTier, Model } from '#catalog/catalog.ts'
-import { type Price, readableRates } from '#catalog/price.ts'
+import { type ReadablePrice, readablePrice } from '#catalog/price.ts'
 import { unknownModel, visibleModels } from '#catalog/resolve.ts'
 import { RECOMMENDATIONS } from '#catalog/schema.ts'
 import { errorBody, Fault } from '#core/fault.ts'
@@ -178,15 +178,9 @@ function toCard({ id, name, description, createdAt, scene, limits }: Model): Mod
 
 /** The first offer of each tier speaks for it: offers are tried in that order. */
 function toPricing({ offers }: Model): Record<string, unknown> {
-  const delivery = new Map<DeliveryTier, Record<string, unknown>>()
+  const delivery = new Map<DeliveryTier, ReadablePrice>()
   for (const { channel, price } of offers) {
-    if (!delivery.has(channel.tier)) delivery.set(channel.tier, toRates(price))
+    if (!delivery.has(channel.tier)) delivery.set(channel.tier, readablePrice(price))
   }
   return { currency: 'USD', per_tokens: 1_000_000, ...Object.fromEntries(delivery) }
-}
-
-/** As the configuration has them: what longer requests cost stands in `tiers`, each for the whole request. */
-function toRates({ rates, tiers }: Price): Record<string, unknown> {
-  if (tiers.length === 0) return readableRates(rates)
-  return { ...readableRates(rates), tiers: tiers.map(tier => ({ above: tier.above, ...readableRates(tier.rates) })) }
 }

@@ -8,6 +8,8 @@ export interface CatalogProblem {
   /** Path into the configuration: `['models', 2, 'offers', 0, 'channel']`. */
   readonly path: readonly (string | number)[]
   readonly message: string
+  /** Whose price it is about. */
+  readonly offer?: { readonly model: string; readonly channel: string }
 }
 
 /** Generous where silence is normal: reasoning models think for minutes before and between bytes. */
@@ -145,7 +147,8 @@ function fromOffers(
     const unpriced = { model, channelId: channel.id, address, upstreamModel, own: offer.price }
     const priced = priceOffer(unpriced, source)
     if ('price' in priced) return [{ channel, upstreamModel, price: priced.price, priceOrigin: priced.origin }]
-    problems.push(...priced.problems.map(message => ({ path, message })))
+    const about = { model: model.id, channel: channel.id }
+    problems.push(...priced.problems.map(message => ({ path, message, offer: about })))
     return []
   })
 }

@@ -56,6 +56,7 @@ describe('the price book', () => {
     assert.match(refusal(OPENAI, 'gpt-5-turbo'), /has no "gpt-5-turbo" of openai/)
     assert.deepEqual(BUNDLED_BOOK.entry('azureopenai/gpt-5', AT), {
       reason: 'has no provider "azureopenai"',
+      knowsHost: true,
       suggestions: [],
     })
   })

@@ -18,6 +18,8 @@ export interface BookEntry {
 export interface BookSilence {
   /** Why the book gives no price: a clause after "the price book". */
   readonly reason: string
+  /** `false`: the book says nothing of any model there. */
+  readonly knowsHost: boolean
   /** Ids of the book that were probably meant. */
   readonly suggestions: readonly string[]
 }
@@ -44,7 +46,8 @@ export const BUNDLED_BOOK: PriceBook = Object.freeze({
   find(address: string, upstreamModel: string, at: Date): BookEntry | BookSilence {
     const book = loadBook()
     const provider = book.findProvider({ providerApiUrl: address })
-    if (!provider || !isAt(provider, address)) return silence(`does not know the host of ${address}`)
+    if (!provider || !isAt(provider, address))
+      return { ...silence(`does not know the host of ${address}`), knowsHost: false }
     const found = book.calcPrice({}, upstreamModel, { providerId: provider.id, timestamp: at })
     if (found && namesModel(found.model.match, found.model.id, upstreamModel)) {
       return toEntry(book, provider, found.model, found.model_price)
@@ -71,7 +74,7 @@ function isAt({ api_pattern: pattern }: Provider, address: string): boolean {
 }
 
 function silence(reason: string, suggestions: readonly string[] = []): BookSilence {
-  return { reason, suggestions }
+  return { reason, knowsHost: true, suggestions }
 }
 
 function unknownModel({ id, models }: Provider, wanted: string): BookSilence {

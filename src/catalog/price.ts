@@ -139,8 +139,21 @@ function versionOf(price: Omit<Price, 'version'>): string {
 
 const MILLION_PLACES = 6
 
+/** A price as the configuration has it: token prices for a million, the others for one. */
+export function readablePrice({ rates, tiers }: Pick<Price, 'rates' | 'tiers'>): ReadablePrice {
+  const readable = readableRates(rates)
+  if (tiers.length === 0) return readable
+  return { ...readable, tiers: tiers.map(tier => ({ above: tier.above, ...readableRates(tier.rates) })) }
+}
+
+export type ReadableRates = Readonly<Partial<Record<RateName, string>>>
+
+export type ReadablePrice = ReadableRates & {
+  readonly tiers?: readonly ({ readonly above: number } & ReadableRates)[]
+}
+
 /** Rates as people compare them: token prices for a million, the others for one. */
-export function readableRates(rates: Rates): Partial<Record<RateName, string>> {
+export function readableRates(rates: Rates): ReadableRates {
   const readable: Partial<Record<RateName, string>> = {}
   for (const name of RATE_NAMES) {
     const rate = rates[name]

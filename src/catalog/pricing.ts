@@ -37,7 +37,11 @@ export function priceOffer(offer: UnpricedOffer, { book, at }: PriceSource): Pri
   }
 }
 
-const NO_ADDRESS: BookSilence = { reason: 'finds prices by the address of a host, which is not known', suggestions: [] }
+const NO_ADDRESS: BookSilence = {
+  reason: 'finds prices by the address of a host, which is not known',
+  knowsHost: false,
+  suggestions: [],
+}
 
 function fromBook({ model, channelId }: UnpricedOffer, answer: BookEntry | BookSilence): Priced {
   if (!isSilent(answer)) return parse(model, answer.price, 'book', answer.reference)

@@ -117,7 +117,10 @@ function within(bounds: Bounds, shares: readonly number[]): Usage {
   const take = (bound: number | undefined, share: number | undefined) => Math.floor(((bound ?? 0) * (share ?? 0)) / 100)
   const writes = bounds.cacheWriteTokens ?? bounds.cacheWrite5mTokens
   const cacheWriteTokens = take(writes, shares[0])
-  const cacheWrite1hTokens = Math.min(take(bounds.cacheWrite1hTokens ?? writes, shares[1]), cacheWriteTokens)
+  const cacheWrite1hTokens = Math.min(
+    take(bounds.cacheWrite1hTokens ?? bounds.cacheWriteTokens, shares[1]),
+    cacheWriteTokens,
+  )
   const units = Object.entries(bounds.units).map(([unit, most]) => [
     unit,
     ((most ?? 0n) * BigInt(shares[11] ?? 0)) / 100n,

@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLParseError } from 'yaml'
-import { buildCatalog, type CatalogConfig, type ProviderAddresses, parseDurationMs } from '#catalog/build.ts'
+import {
+  buildCatalog,
+  type CatalogConfig,
+  type CatalogProblem,
+  type ProviderAddresses,
+  parseDurationMs,
+} from '#catalog/build.ts'
 import type { Catalog, Model } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
@@ -27,8 +33,12 @@ export interface Config {
 /** A configuration that may have mistakes in its channels, models and prices. */
 export interface InspectedConfig {
   readonly config: Config
-  /** A sentence each, with the place. */
-  readonly problems: readonly string[]
+  readonly problems: readonly ConfigProblem[]
+}
+
+/** A mistake, and where it is: `tollgate.yaml:12`. */
+export interface ConfigProblem extends Omit<CatalogProblem, 'path'> {
+  readonly place: string
 }
 
 export interface LoadOptions {
@@ -62,17 +72,6 @@ export async function readConfigFile(file: string | undefined): Promise<{ file: 
  * Reads a configuration text.
  *
  * @param source how error messages call it, usually the file's name
- * @throws ConfigError listing every problem with its line and key
- */
-export function parseConfig(text: string, source: string, options: LoadOptions): Config {
-  const { config, problems } = inspectConfig(text, source, options)
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
-  return config
-}
-
-/**
- * The same, where a text with mistakes in what it declares is of use too.
- *
  * @throws ConfigError when the text cannot be understood at all
  */
 export function inspectConfig(text: string, source: string, { providers, variables }: LoadOptions): InspectedConfig {
@@ -96,7 +95,7 @@ export function inspectConfig(text: string, source: string, { providers, variabl
   const { catalog, models, problems } = buildCatalog(declared(value as FileConfig), providers)
   return {
     config: { ...withDefaults(value as FileConfig), catalog, models },
-    problems: problems.map(({ path, message }) => `${at(path)}: ${message}`),
+    problems: problems.map(({ path, ...problem }) => ({ place: at(path), ...problem })),
   }
 }
 
