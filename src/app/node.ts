@@ -2,7 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import { apiRoutes } from '#api/routes.ts'
-import { recordPrices } from '#catalog/store.ts'
+import { PriceRegister } from '#catalog/price-register.ts'
 import { openApiDocument } from '#http/inbound/openapi.ts'
 import { InboundServer } from '#http/inbound/server.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
@@ -24,7 +24,6 @@ import { StoredResponses } from '#stored-responses/stored-responses.ts'
 import { Authenticator } from '#tenants/authenticator.ts'
 import { CredentialHasher } from '#tenants/credential.ts'
 import type { Environment } from './config/environment.ts'
-import type { Config } from './config/load.ts'
 import type { Foundation } from './foundation.ts'
 import { listenOn } from './listen.ts'
 import { loadNodeId } from './node-identity.ts'
@@ -63,6 +62,7 @@ export class ServingNode {
   readonly #log: Logger
   readonly #settings: Settings
   readonly #database: Database
+  readonly #prices: PriceRegister
   readonly #feed: ChangeFeed
   readonly #journal: Journal
   readonly #shipper: Shipper
@@ -98,6 +98,7 @@ export class ServingNode {
       connectionsMax: DATABASE_CONNECTIONS_MAX,
       onIdleError: error => log.warn({ cause: error.message }, 'database.connection_lost'),
     })
+    this.#prices = new PriceRegister(this.#database)
     this.#feed = new ChangeFeed({
       database: this.#database,
       address: foundation.address,
@@ -171,7 +172,7 @@ export class ServingNode {
     try {
       await this.#journal.open()
       await this.#feed.start()
-      await this.#recordPrices(this.#settings.current)
+      await this.#prices.enter(this.#settings.current.catalog)
       this.#shipper.start()
       // What an earlier life has spent is posted before its leases are given back.
       await this.#shipper.shipped()
@@ -179,7 +180,7 @@ export class ServingNode {
       this.#housekeeping.start()
       this.#storedResponses.start()
       const port = await listenOn(this.#server, this.#environment)
-      this.#settings.follow(config => this.#recordPrices(config))
+      this.#settings.follow(({ catalog }) => this.#prices.enter(catalog))
       return port
     } catch (error) {
       await this.#release()
@@ -212,11 +213,6 @@ export class ServingNode {
     }
     await this.#release()
     this.#log.info('node.stopped')
-  }
-
-  /** Nothing is charged at a price that nobody could look up afterwards. */
-  #recordPrices({ catalog }: Config): Promise<void> {
-    return recordPrices(this.#database, catalog)
   }
 
   /** Lets go of everything, in the reverse order of its start. */

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '#storage/database.ts'
-import type { Catalog } from './catalog.ts'
-import { definitionOf, type PriceDefinition } from './price.ts'
+import { definitionOf, type Price, type PriceDefinition } from './price.ts'
 
 /** A price as it was in force once, by the version that stands on what was charged with it. */
 export interface PriceVersion {
@@ -10,11 +9,9 @@ export interface PriceVersion {
   readonly recordedAt: Date
 }
 
-/** Writes down what every price of a catalog is, before anything is charged at it; those that are known stay as they are. */
-export async function recordPrices(database: Database, { models }: Catalog): Promise<void> {
-  const prices = [...models.values()].flatMap(({ offers }) => offers.map(({ price }) => price))
+/** Writes down what prices are; those that are there stay as they are. */
+export async function recordPrices(database: Database, prices: readonly Price[]): Promise<void> {
   const definitions = new Map(prices.map(price => [price.version, definitionOf(price)]))
-  if (definitions.size === 0) return
   // In one order on all nodes, so that two that load the same file do not wait for each other in a circle.
   const versions = [...definitions.keys()].toSorted()
   await sql`
