@@ -1,11 +1,10 @@
 import { type TSchema, Type } from 'typebox'
 import type { Catalog, DeliveryTier, Model } from '#catalog/catalog.ts'
-import { RATE_NAMES } from '#catalog/price.ts'
+import { type ReadablePrice, readablePrice } from '#catalog/price.ts'
 import { unknownModel, visibleModels } from '#catalog/resolve.ts'
 import { RECOMMENDATIONS } from '#catalog/schema.ts'
 import { errorBody, Fault } from '#core/fault.ts'
 import type { ModelCard } from '#core/model-card.ts'
-import { formatDecimal } from '#core/money.ts'
 import { type AnyRoute, defineRoute, type Inbound, type Route, sendJson } from '#http/inbound/route.ts'
 import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Principal } from '#tenants/principal.ts'
@@ -29,7 +28,9 @@ const ModelRecord = Type.Object(
     scene: Type.String(),
     capabilities: Type.Array(Type.String()),
     recommended_for: Type.Array(Type.String()),
-    pricing: Type.Unknown({ description: 'US dollars by delivery tier, as decimals a million tokens or a request' }),
+    pricing: Type.Unknown({
+      description: 'US dollars by delivery tier, as decimals a million tokens, a request or a unit',
+    }),
   },
   { additionalProperties: true },
 )
@@ -175,20 +176,11 @@ function toCard({ id, name, description, createdAt, scene, limits }: Model): Mod
   }
 }
 
-const ATTO_PLACES = 18
-const MILLION_PLACES = 6
-
 /** The first offer of each tier speaks for it: offers are tried in that order. */
 function toPricing({ offers }: Model): Record<string, unknown> {
-  const tiers = new Map<DeliveryTier, Record<string, string>>()
+  const delivery = new Map<DeliveryTier, ReadablePrice>()
   for (const { channel, price } of offers) {
-    if (tiers.has(channel.tier)) continue
-    const rates = RATE_NAMES.flatMap(name => {
-      const rate = price.rates[name]
-      if (rate === undefined) return []
-      return [[name, formatDecimal(rate, name === 'request' ? ATTO_PLACES : ATTO_PLACES - MILLION_PLACES)]]
-    })
-    tiers.set(channel.tier, Object.fromEntries(rates))
+    if (!delivery.has(channel.tier)) delivery.set(channel.tier, readablePrice(price))
   }
-  return { currency: 'USD', per_tokens: 1_000_000, ...Object.fromEntries(tiers) }
+  return { currency: 'USD', per_tokens: 1_000_000, ...Object.fromEntries(delivery) }
 }

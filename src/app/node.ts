@@ -2,6 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import { apiRoutes } from '#api/routes.ts'
+import { PriceRegister } from '#catalog/price-register.ts'
 import { openApiDocument } from '#http/inbound/openapi.ts'
 import { InboundServer } from '#http/inbound/server.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
@@ -61,6 +62,7 @@ export class ServingNode {
   readonly #log: Logger
   readonly #settings: Settings
   readonly #database: Database
+  readonly #prices: PriceRegister
   readonly #feed: ChangeFeed
   readonly #journal: Journal
   readonly #shipper: Shipper
@@ -96,6 +98,7 @@ export class ServingNode {
       connectionsMax: DATABASE_CONNECTIONS_MAX,
       onIdleError: error => log.warn({ cause: error.message }, 'database.connection_lost'),
     })
+    this.#prices = new PriceRegister(this.#database)
     this.#feed = new ChangeFeed({
       database: this.#database,
       address: foundation.address,
@@ -169,6 +172,7 @@ export class ServingNode {
     try {
       await this.#journal.open()
       await this.#feed.start()
+      await this.#prices.enter(this.#settings.current.catalog)
       this.#shipper.start()
       // What an earlier life has spent is posted before its leases are given back.
       await this.#shipper.shipped()
@@ -176,7 +180,7 @@ export class ServingNode {
       this.#housekeeping.start()
       this.#storedResponses.start()
       const port = await listenOn(this.#server, this.#environment)
-      this.#settings.follow()
+      this.#settings.follow(({ catalog }) => this.#prices.enter(catalog))
       return port
     } catch (error) {
       await this.#release()

@@ -4,6 +4,7 @@ import { createLogger } from '#lib/log.ts'
 import { addCredit } from './credit.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
+import { addModels } from './models.ts'
 import { addOrgs } from './orgs.ts'
 import { addReconcile } from './reconcile.ts'
 import { addTokens } from './tokens.ts'
@@ -39,6 +40,7 @@ export function createProgram(): Command {
   addKeys(program)
   addCredit(program)
   addTokens(program)
+  addModels(program)
   addReconcile(program)
   return program
 }

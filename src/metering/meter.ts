@@ -1,8 +1,8 @@
 import type { Model, Offer } from '#catalog/catalog.ts'
 import { Fault } from '#core/fault.ts'
-import { formatUsd } from '#core/money.ts'
+import { formatDecimal, formatUsd } from '#core/money.ts'
 import type { AccessChannel, Scene } from '#core/scene.ts'
-import type { Usage } from '#core/usage.ts'
+import { QUANTITY_PLACES, type Usage } from '#core/usage.ts'
 import type { Hold } from '#quota/hold.ts'
 import { type Charge, computeCharge, totalTokens } from './charge.ts'
 import type { Journal } from './journal/journal.ts'
@@ -89,7 +89,7 @@ function toRecord(consumption: Consumption, charge: Charge, model: Model): Usage
     channel_id: offer.channel.id,
     delivery_tier: offer.channel.tier,
     usage_unit: charge.unit,
-    usage_quantity: charge.quantity,
+    usage_quantity: formatDecimal(charge.quantity, QUANTITY_PLACES),
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     total_tokens: totalTokens(usage),

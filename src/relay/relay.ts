@@ -106,7 +106,7 @@ export class Relay {
   #allow(offer: Offer, estimate: Estimate | undefined, hold: Hold | undefined): Allowance | undefined {
     if (!estimate || !hold) return undefined
     return new Allowance(estimate.usage.outputTokens ?? 0, tokens =>
-      this.#deps.quota.extend(hold, estimateOutput(tokens, offer)),
+      this.#deps.quota.extend(hold, estimateOutput(tokens, estimate, offer)),
     )
   }
 

@@ -1,5 +1,6 @@
 import type { Exchange, Target, Work } from '#core/work.ts'
 import { ENVELOPE_START } from './adaptations/seal-envelope.ts'
+import { withBounds } from './estimate-bounds.ts'
 import type { RequestFacts, Stated, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
@@ -48,7 +49,7 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     model: facts.model,
     isStream: facts.isStream,
     estimate: limits => facts.estimate(limits, TYPICAL),
-    bound: limits => facts.estimate(limits, CAUTIOUS),
+    bound: limits => withBounds(facts.estimate(limits, CAUTIOUS), bytes),
     encode: target => {
       const exchange = encode(target)
       return streamedAs === 'json-array'

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLParseError } from 'yaml'
-import { buildCatalog, parseDurationMs } from '#catalog/build.ts'
-import type { Catalog } from '#catalog/catalog.ts'
+import {
+  buildCatalog,
+  type CatalogConfig,
+  type CatalogProblem,
+  type ProviderAddresses,
+  parseDurationMs,
+} from '#catalog/build.ts'
+import type { Catalog, Model } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
 import { ConfigError } from './config-error.ts'
@@ -20,11 +26,23 @@ export interface Config {
   /** No channel is declared: the sandbox serves. */
   readonly isSandbox: boolean
   readonly catalog: Catalog
+  /** Every declared model as far as it could be read, also those that the catalog does not show. */
+  readonly models: readonly Model[]
+}
+
+/** A configuration that may have mistakes in its channels, models and prices. */
+export interface InspectedConfig {
+  readonly config: Config
+  readonly problems: readonly ConfigProblem[]
+}
+
+/** A mistake, and where it is: `tollgate.yaml:12`. */
+export interface ConfigProblem extends Omit<CatalogProblem, 'path'> {
+  readonly place: string
 }
 
 export interface LoadOptions {
-  /** Names of the adapters that exist. */
-  readonly providers: ReadonlySet<string>
+  readonly providers: ProviderAddresses
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
@@ -54,9 +72,9 @@ export async function readConfigFile(file: string | undefined): Promise<{ file: 
  * Reads a configuration text.
  *
  * @param source how error messages call it, usually the file's name
- * @throws ConfigError listing every problem with its line and key
+ * @throws ConfigError when the text cannot be understood at all
  */
-export function parseConfig(text: string, source: string, { providers, variables }: LoadOptions): Config {
+export function inspectConfig(text: string, source: string, { providers, variables }: LoadOptions): InspectedConfig {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const at = (path: readonly (string | number)[]) => `${source}:${lineOf(document, lines, path)}`
@@ -74,13 +92,18 @@ export function parseConfig(text: string, source: string, { providers, variables
         .join('\n'),
     )
   }
-  const config = value as FileConfig
-  const { catalog, problems } = buildCatalog(
-    { channels: config.channels ?? [], models: config.models ?? [] },
-    providers,
-  )
-  if (problems.length > 0)
-    throw new ConfigError(problems.map(({ path, message }) => `${at(path)}: ${message}`).join('\n'))
+  const { catalog, models, problems } = buildCatalog(declared(value as FileConfig), providers)
+  return {
+    config: { ...withDefaults(value as FileConfig), catalog, models },
+    problems: problems.map(({ path, ...problem }) => ({ place: at(path), ...problem })),
+  }
+}
+
+function declared({ channels = [], models = [] }: FileConfig): CatalogConfig {
+  return { channels, models }
+}
+
+function withDefaults(config: FileConfig): Omit<Config, 'catalog' | 'models'> {
   return {
     bootstrapCredit: config.bootstrap?.credit ?? BOOTSTRAP_CREDIT_DEFAULT,
     showsRouting: config.show_routing ?? false,
@@ -90,7 +113,6 @@ export function parseConfig(text: string, source: string, { providers, variables
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
     isSandbox: (config.channels ?? []).length === 0,
-    catalog,
   }
 }
 
