@@ -15,6 +15,7 @@ import { Shipper } from '#metering/shipper.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
+import { Reconciler } from '#reconciliation/reconciler.ts'
 import { Endpoints } from '#relay/endpoints.ts'
 import { Relay } from '#relay/relay.ts'
 import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
@@ -70,6 +71,7 @@ export class ServingNode {
   readonly #server: InboundServer
   readonly #storedResponses: StoredResponses
   readonly #housekeeping: Loop
+  readonly #reconciler: Reconciler
   readonly #environment: Environment
   /** What this process counts. */
   readonly metrics: Registry
@@ -147,21 +149,13 @@ export class ServingNode {
       },
       onError,
     })
-    this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
-    telemetry.watch({
-      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
-      journal_refusing: {
-        help: 'Whether new work is refused because usage cannot be recorded.',
-        read: () => (this.#journal.refusal === undefined ? 0 : 1),
-      },
-      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
-      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
-      quota_drift: {
-        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
-        read: () => this.#quota.totals.drift,
-      },
-      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
+    this.#reconciler = new Reconciler({
+      database: this.#database,
+      onDifference: (invariant, difference) => telemetry.booksDiffer(invariant, difference),
+      onError,
     })
+    this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
+    this.#watch(telemetry)
   }
 
   /** @returns the port. @throws ConfigError when it is taken */
@@ -175,6 +169,7 @@ export class ServingNode {
       await this.#quota.start()
       this.#housekeeping.start()
       this.#storedResponses.start()
+      this.#reconciler.start()
       const port = await listenOn(this.#server, this.#environment)
       this.#settings.follow()
       return port
@@ -218,6 +213,7 @@ export class ServingNode {
     await this.#quota.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
+    await this.#reconciler.stop()
     await this.#housekeeping.stop()
     await this.#feed.stop()
     await this.#journal.close()
@@ -255,6 +251,33 @@ export class ServingNode {
     ]
     const document = openApiDocument(routes)
     return new InboundServer({ routes, document, onCompleted: completed => telemetry.requestCompleted(completed) })
+  }
+
+  #watch(telemetry: Telemetry): void {
+    telemetry.watch({
+      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
+      journal_refusing: {
+        help: 'Whether new work is refused because usage cannot be recorded.',
+        read: () => (this.#journal.refusal === undefined ? 0 : 1),
+      },
+      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
+      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
+      quota_drift: {
+        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
+        read: () => this.#quota.totals.drift,
+      },
+      reconcile_differences: {
+        help: 'What the last reconciliation by any node found to differ. Must be 0; `tollgate reconcile` shows it.',
+        isShared: true,
+        read: () => this.#reconciler.verdict.differences,
+      },
+      reconcile_last_success_timestamp_seconds: {
+        help: 'When a reconciliation by any node last found nothing; 0 before the first.',
+        isShared: true,
+        read: () => (this.#reconciler.verdict.succeededAt?.getTime() ?? 0) / 1000,
+      },
+      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
+    })
   }
 
   async #unreadiness(): Promise<string | undefined> {
