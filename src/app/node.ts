@@ -8,6 +8,7 @@ import { OutboundClient } from '#http/outbound/client.ts'
 import type { Logger } from '#lib/log.ts'
 import { Loop } from '#lib/loop.ts'
 import { managementRoutes } from '#management/routes.ts'
+import { pruneFailedAttempts } from '#metering/failed-attempts/store.ts'
 import { Journal } from '#metering/journal/journal.ts'
 import { Meter } from '#metering/meter.ts'
 import { ensurePartitions } from '#metering/partitions.ts'
@@ -146,6 +147,7 @@ export class ServingNode {
       runOnce: async () => {
         await ensurePartitions(this.#database, new Date(), new Date())
         await pruneChanges(this.#database)
+        await pruneFailedAttempts(this.#database)
       },
       onError,
     })

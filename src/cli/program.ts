@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { readEnvironment } from '#app/config/environment.ts'
 import { createLogger } from '#lib/log.ts'
+import { addAttempts } from './attempts.ts'
 import { addCredit } from './credit.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
@@ -40,5 +41,6 @@ export function createProgram(): Command {
   addCredit(program)
   addTokens(program)
   addReconcile(program)
+  addAttempts(program)
   return program
 }
