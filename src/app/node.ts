@@ -2,6 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import { apiRoutes } from '#api/routes.ts'
+import { BudgetAlerts } from '#budget-alerts/budget-alerts.ts'
 import { openApiDocument } from '#http/inbound/openapi.ts'
 import { InboundServer } from '#http/inbound/server.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
@@ -73,6 +74,7 @@ export class ServingNode {
   readonly #storedResponses: StoredResponses
   readonly #housekeeping: Loop
   readonly #reconciler: Reconciler
+  readonly #budgetAlerts: BudgetAlerts
   readonly #environment: Environment
   /** What this process counts. */
   readonly metrics: Registry
@@ -156,6 +158,12 @@ export class ServingNode {
       onDifference: (invariant, difference) => telemetry.booksDiffer(invariant, difference),
       onError,
     })
+    this.#budgetAlerts = new BudgetAlerts({
+      database: this.#database,
+      thresholds: () => settings.current.alerts,
+      onAlert: alert => telemetry.budgetCrossed(alert),
+      onError,
+    })
     this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
     this.#watch(telemetry)
   }
@@ -172,6 +180,7 @@ export class ServingNode {
       this.#housekeeping.start()
       this.#storedResponses.start()
       this.#reconciler.start()
+      this.#budgetAlerts.start()
       const port = await listenOn(this.#server, this.#environment)
       this.#settings.follow()
       return port
@@ -215,6 +224,7 @@ export class ServingNode {
     await this.#quota.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
+    await this.#budgetAlerts.stop()
     await this.#reconciler.stop()
     await this.#housekeeping.stop()
     await this.#feed.stop()

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { BudgetAlert } from '#budget-alerts/store.ts'
 import { FAULT_KINDS, Fault } from '#core/fault.ts'
 import type { Completed } from '#http/inbound/server.ts'
 import { type Logger, logWide, type WideLevel } from '#lib/log.ts'
@@ -86,6 +87,12 @@ export class Telemetry {
     help: 'Grants that this node took from balances and key limits.',
     registers: [this.registry],
   })
+  readonly #budgetAlerts = new Counter({
+    name: 'tollgate_budget_alerts_total',
+    help: 'Thresholds of balances and limits that were crossed, by what ran low.',
+    labelNames: ['kind', 'threshold'],
+    registers: [this.registry],
+  })
   readonly #quotaWait = new Histogram({
     name: 'tollgate_quota_wait_seconds',
     help: 'How long requests waited that no lease could admit at once.',
@@ -154,6 +161,15 @@ export class Telemetry {
   /** The books disagree: a bug, and the evidence of it. */
   booksDiffer(invariant: string, difference: Difference): void {
     this.#log.error({ invariant, ...difference }, 'reconcile.difference')
+  }
+
+  budgetCrossed({ kind, organizationId, threshold, ...figures }: BudgetAlert): void {
+    this.#budgetAlerts.inc({ kind, threshold })
+    const about =
+      'balance' in figures
+        ? { balance_usd: figures.balance }
+        : { api_key_id: figures.keyId, used_usd: figures.used, limit_usd: figures.limit }
+    this.#log.warn({ kind, organization_id: organizationId, threshold, ...about }, 'budget.alert')
   }
 
   /** A background duty failed; it will be tried again. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLParseError } from 'yaml'
+import type { Thresholds } from '#budget-alerts/store.ts'
 import { buildCatalog, parseDurationMs } from '#catalog/build.ts'
 import type { Catalog } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
@@ -17,6 +18,8 @@ export interface Config {
   readonly drainDeadlineMs: number
   readonly keepAliveMs: number
   readonly metricsToken: string | undefined
+  /** When to tell that a balance or a key's limit runs out. */
+  readonly alerts: Thresholds
   /** No channel is declared: the sandbox serves. */
   readonly isSandbox: boolean
   readonly catalog: Catalog
@@ -89,6 +92,7 @@ export function parseConfig(text: string, source: string, { providers, variables
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
+    alerts: { balanceBelow: config.alerts?.balance_below ?? [], limitUsed: config.alerts?.limit_used ?? [] },
     isSandbox: (config.channels ?? []).length === 0,
     catalog,
   }
