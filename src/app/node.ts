@@ -38,8 +38,11 @@ const HOUSEKEEPING_MS = 60 * 60_000
 const READINESS_PATIENCE_MS = 2_000
 /** After the drain deadline, streams are told to end; this long they have to do it. */
 const STOP_PATIENCE_MS = 5_000
-/** How long a stopping node waits for the database to take its last records; they are safe in the journal. */
-const SHIPPING_PATIENCE_MS = 10_000
+/**
+ * How long a stopping node waits for the database to take its last records, which are safe in the journal, and to take
+ * back its leases, which others get when it is back or has been silent for long.
+ */
+const PARTING_PATIENCE_MS = 10_000
 
 export interface NodeOptions {
   readonly environment: Environment
@@ -205,14 +208,9 @@ export class ServingNode {
     await Promise.race([drained, deadline])
     this.#relay.stopAll()
     await Promise.race([drained, sleep(STOP_PATIENCE_MS, undefined, { ref: false })])
-    const shipped = this.#shipper
-      .shipped()
-      .then(() => this.#quota.leave())
-      .then(() => true)
-      .catch(() => false)
-    if (!(await Promise.race([shipped, sleep(SHIPPING_PATIENCE_MS, false, { ref: false })]))) {
-      this.#log.warn('usage.left_in_journal')
-    }
+    if (await succeedsInTime(this.#shipper.shipped())) {
+      if (!(await succeedsInTime(this.#quota.leave()))) this.#log.warn('quota.left_leased')
+    } else this.#log.warn('usage.left_in_journal')
     await this.#release()
     this.#log.info('node.stopped')
   }
@@ -302,6 +300,14 @@ export class ServingNode {
       return 'the database cannot be reached'
     }
   }
+}
+
+async function succeedsInTime(parting: Promise<void>): Promise<boolean> {
+  const success = parting.then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([success, sleep(PARTING_PATIENCE_MS, false, { ref: false })])
 }
 
 async function rejectAfter(ms: number): Promise<never> {
