@@ -332,6 +332,18 @@ describe('a node that is silent', () => {
     assert.equal(await readDrift(database), 0n)
   })
 
+  it('learns when it shows itself that a successor on its data folder has given everything back', async () => {
+    const payer = await createPayer(database, { credit: '1' })
+    const { broker, leases, nodeId } = newBroker(database)
+    const lease = leases.ofOrganization(payer.organizationId)
+    await broker.ask(lease, parseUsd('0.8'))
+    const successor = new Quota({ database, nodeId, observer: OBSERVER, onError: () => {} })
+    await successor.start()
+    await successor.stop()
+    await broker.renew()
+    assert.equal(lease.granted, 0n)
+  })
+
   it('cannot be granted anything in a term that has ended', async () => {
     const payer = await createPayer(database, { credit: '1' })
     const { broker, leases } = newBroker(database)
