@@ -18,6 +18,8 @@ const ROOMS = {
     ['core', 'catalog', 'ledger', 'quota', 'storage'],
     'metering records what happened; it calls no upstream and knows no caller',
   ],
+  'budget-alerts': [['core', 'storage'], 'alerts read what there is and tell; they stop nobody'],
+  reconciliation: [['core', 'storage'], 'who checks the books trusts no other room’s word for them'],
   'stored-responses': [['core', 'storage'], 'what a response says is read in wire; here it is kept and given back'],
   relay: [
     ['core', 'wire', 'http/outbound', 'providers', 'catalog', 'tenants', 'routing', 'quota', 'metering'],

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import { apiRoutes } from '#api/routes.ts'
+import { BudgetAlerts } from '#budget-alerts/budget-alerts.ts'
 import { PriceRegister } from '#catalog/price-register.ts'
 import { openApiDocument } from '#http/inbound/openapi.ts'
 import { InboundServer } from '#http/inbound/server.ts'
@@ -9,6 +10,7 @@ import { OutboundClient } from '#http/outbound/client.ts'
 import type { Logger } from '#lib/log.ts'
 import { Loop } from '#lib/loop.ts'
 import { managementRoutes } from '#management/routes.ts'
+import { pruneFailedAttempts } from '#metering/failed-attempts/store.ts'
 import { Journal } from '#metering/journal/journal.ts'
 import { Meter } from '#metering/meter.ts'
 import { ensurePartitions } from '#metering/partitions.ts'
@@ -16,6 +18,7 @@ import { Shipper } from '#metering/shipper.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
+import { Reconciler } from '#reconciliation/reconciler.ts'
 import { Endpoints } from '#relay/endpoints.ts'
 import { Relay } from '#relay/relay.ts'
 import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
@@ -36,8 +39,11 @@ const HOUSEKEEPING_MS = 60 * 60_000
 const READINESS_PATIENCE_MS = 2_000
 /** After the drain deadline, streams are told to end; this long they have to do it. */
 const STOP_PATIENCE_MS = 5_000
-/** How long a stopping node waits for the database to take its last records; they are safe in the journal. */
-const SHIPPING_PATIENCE_MS = 10_000
+/**
+ * How long a stopping node waits for the database to take its last records, which are safe in the journal, and to take
+ * back its leases, which others get when it is back or has been silent for long.
+ */
+const PARTING_PATIENCE_MS = 10_000
 
 export interface NodeOptions {
   readonly environment: Environment
@@ -72,6 +78,8 @@ export class ServingNode {
   readonly #server: InboundServer
   readonly #storedResponses: StoredResponses
   readonly #housekeeping: Loop
+  readonly #reconciler: Reconciler
+  readonly #budgetAlerts: BudgetAlerts
   readonly #environment: Environment
   /** What this process counts. */
   readonly metrics: Registry
@@ -147,24 +155,23 @@ export class ServingNode {
       runOnce: async () => {
         await ensurePartitions(this.#database, new Date(), new Date())
         await pruneChanges(this.#database)
+        await pruneFailedAttempts(this.#database)
       },
       onError,
     })
-    this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
-    telemetry.watch({
-      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
-      journal_refusing: {
-        help: 'Whether new work is refused because usage cannot be recorded.',
-        read: () => (this.#journal.refusal === undefined ? 0 : 1),
-      },
-      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
-      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
-      quota_drift: {
-        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
-        read: () => this.#quota.totals.drift,
-      },
-      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
+    this.#reconciler = new Reconciler({
+      database: this.#database,
+      onDifference: (invariant, difference) => telemetry.booksDiffer(invariant, difference),
+      onError,
     })
+    this.#budgetAlerts = new BudgetAlerts({
+      database: this.#database,
+      thresholds: () => settings.current.alerts,
+      onAlert: alert => telemetry.budgetCrossed(alert),
+      onError,
+    })
+    this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
+    this.#watch(telemetry)
   }
 
   /** @returns the port. @throws ConfigError when it is taken */
@@ -179,6 +186,8 @@ export class ServingNode {
       await this.#quota.start()
       this.#housekeeping.start()
       this.#storedResponses.start()
+      this.#reconciler.start()
+      this.#budgetAlerts.start()
       const port = await listenOn(this.#server, this.#environment)
       this.#settings.follow(({ catalog }) => this.#prices.enter(catalog))
       return port
@@ -203,14 +212,9 @@ export class ServingNode {
     await Promise.race([drained, deadline])
     this.#relay.stopAll()
     await Promise.race([drained, sleep(STOP_PATIENCE_MS, undefined, { ref: false })])
-    const shipped = this.#shipper
-      .shipped()
-      .then(() => this.#quota.leave())
-      .then(() => true)
-      .catch(() => false)
-    if (!(await Promise.race([shipped, sleep(SHIPPING_PATIENCE_MS, false, { ref: false })]))) {
-      this.#log.warn('usage.left_in_journal')
-    }
+    if (await succeedsInTime(this.#shipper.shipped())) {
+      if (!(await succeedsInTime(this.#quota.leave()))) this.#log.warn('quota.left_leased')
+    } else this.#log.warn('usage.left_in_journal')
     await this.#release()
     this.#log.info('node.stopped')
   }
@@ -222,6 +226,8 @@ export class ServingNode {
     await this.#quota.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
+    await this.#budgetAlerts.stop()
+    await this.#reconciler.stop()
     await this.#housekeeping.stop()
     await this.#feed.stop()
     await this.#journal.close()
@@ -261,6 +267,33 @@ export class ServingNode {
     return new InboundServer({ routes, document, onCompleted: completed => telemetry.requestCompleted(completed) })
   }
 
+  #watch(telemetry: Telemetry): void {
+    telemetry.watch({
+      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
+      journal_refusing: {
+        help: 'Whether new work is refused because usage cannot be recorded.',
+        read: () => (this.#journal.refusal === undefined ? 0 : 1),
+      },
+      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
+      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
+      quota_drift: {
+        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
+        read: () => this.#quota.totals.drift,
+      },
+      reconcile_differences: {
+        help: 'What the last reconciliation by any node found to differ. Must be 0; `tollgate reconcile` shows it.',
+        isShared: true,
+        read: () => this.#reconciler.verdict.differences,
+      },
+      reconcile_last_success_timestamp_seconds: {
+        help: 'When a reconciliation by any node last found nothing; 0 before the first.',
+        isShared: true,
+        read: () => (this.#reconciler.verdict.succeededAt?.getTime() ?? 0) / 1000,
+      },
+      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
+    })
+  }
+
   async #unreadiness(): Promise<string | undefined> {
     if (this.#isDraining) return 'draining'
     if (this.#journal.refusal !== undefined) return 'usage cannot be recorded'
@@ -271,6 +304,14 @@ export class ServingNode {
       return 'the database cannot be reached'
     }
   }
+}
+
+async function succeedsInTime(parting: Promise<void>): Promise<boolean> {
+  const success = parting.then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([success, sleep(PARTING_PATIENCE_MS, false, { ref: false })])
 }
 
 async function rejectAfter(ms: number): Promise<never> {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { readEnvironment } from '#app/config/environment.ts'
 import { createLogger } from '#lib/log.ts'
+import { addAttempts } from './attempts.ts'
 import { addCredit } from './credit.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
@@ -42,5 +43,6 @@ export function createProgram(): Command {
   addTokens(program)
   addModels(program)
   addReconcile(program)
+  addAttempts(program)
   return program
 }

@@ -15,6 +15,7 @@ import { answerHeaders } from './answer-headers.ts'
 import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
+import { type Fruitless, recordFailure } from './failed-attempt.ts'
 import type { Failure } from './failure.ts'
 import { settle } from './settle.ts'
 import { StreamAttempt } from './stream-attempt.ts'
@@ -131,6 +132,7 @@ export class Relay {
     return {
       call,
       offer,
+      attempt: retryCount,
       exchange,
       outbound: this.#deps.outbound,
       request: this.#request(call, offer, endpoint, exchange),
@@ -165,8 +167,7 @@ export class Relay {
     const { call } = input
     const outcome = await this.#track(new WholeAttempt(input))
     noteTiming(call, outcome.timing)
-    if (outcome.kind === 'failed') return outcome.failure
-    if (outcome.kind === 'gone') return undefined
+    if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
     const { answer } = outcome
     if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
     await call.work.beforeEnd?.(answer.body)
@@ -179,8 +180,7 @@ export class Relay {
     const { sink } = input.call
     const outcome = await this.#track(new StreamAttempt(input))
     noteTiming(input.call, outcome.timing)
-    if (outcome.kind === 'failed') return outcome.failure
-    if (outcome.kind === 'gone') return undefined
+    if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
     const { codec } = outcome
     let fault = 'fault' in outcome ? outcome.fault : undefined
     try {
@@ -199,6 +199,11 @@ export class Relay {
     }
     noteOverhead(input.call, outcome.timing)
     return undefined
+  }
+
+  async #giveUp(input: AttemptInput, model: Model, fruitless: Fruitless): Promise<Failure | undefined> {
+    await recordFailure({ meter: this.#deps.meter, input, model }, fruitless)
+    return fruitless.failure
   }
 
   async #track<T>(attempt: (WholeAttempt | StreamAttempt) & { outcome: Promise<T> }): Promise<T> {

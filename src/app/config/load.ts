@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLParseError } from 'yaml'
+import type { Thresholds } from '#budget-alerts/store.ts'
 import {
   buildCatalog,
   type CatalogConfig,
@@ -23,6 +24,8 @@ export interface Config {
   readonly drainDeadlineMs: number
   readonly keepAliveMs: number
   readonly metricsToken: string | undefined
+  /** When to tell that a balance or a key's limit runs out. */
+  readonly alerts: Thresholds
   /** No channel is declared: the sandbox serves. */
   readonly isSandbox: boolean
   readonly catalog: Catalog
@@ -112,6 +115,7 @@ function withDefaults(config: FileConfig): Omit<Config, 'catalog' | 'models'> {
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
+    alerts: { balanceBelow: config.alerts?.balance_below ?? [], limitUsed: config.alerts?.limit_used ?? [] },
     isSandbox: (config.channels ?? []).length === 0,
   }
 }

@@ -18,6 +18,15 @@ export const FileConfig = Type.Object(
     streams: Type.Optional(
       Type.Object({ keep_alive: Type.Optional(Type.String({ pattern: '^[1-9]\\d*(ms|s|m)$' })) }, closed),
     ),
+    alerts: Type.Optional(
+      Type.Object(
+        {
+          balance_below: Type.Optional(Type.Array(Type.String({ pattern: '^\\d{1,20}(\\.\\d{1,12})?$' }))),
+          limit_used: Type.Optional(Type.Array(Type.String({ pattern: '^[1-9]\\d{0,2}(\\.\\d{1,4})?%$' }))),
+        },
+        closed,
+      ),
+    ),
     metrics: Type.Optional(Type.Object({ token: Type.Optional(Type.String({ minLength: 16 })) }, closed)),
     channels: Type.Optional(Type.Array(ChannelConfig)),
     models: Type.Optional(Type.Array(ModelConfig)),
