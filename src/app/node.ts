@@ -15,6 +15,8 @@ import { Shipper } from '#metering/shipper.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
+import { Rates } from '#quota/rate/rates.ts'
+import { rateBoard } from '#quota/rate/store.ts'
 import { Endpoints } from '#relay/endpoints.ts'
 import { Relay } from '#relay/relay.ts'
 import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
@@ -65,6 +67,7 @@ export class ServingNode {
   readonly #journal: Journal
   readonly #shipper: Shipper
   readonly #quota: Quota
+  readonly #rates: Rates
   readonly #outbound: OutboundClient
   readonly #relay: Relay
   readonly #server: InboundServer
@@ -112,6 +115,13 @@ export class ServingNode {
     })
     this.#journal = new Journal({ folder: path.join(folder, 'journal'), onError })
     this.#quota = new Quota({ database: this.#database, nodeId, observer: telemetry.quota, onError })
+    this.#rates = new Rates({
+      board: rateBoard(this.#database),
+      nodeId,
+      siblings: environment.workers,
+      onRefused: kind => telemetry.rateLimited(kind),
+      onError,
+    })
     this.#shipper = new Shipper({
       journal: this.#journal,
       database: this.#database,
@@ -148,20 +158,7 @@ export class ServingNode {
       onError,
     })
     this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
-    telemetry.watch({
-      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
-      journal_refusing: {
-        help: 'Whether new work is refused because usage cannot be recorded.',
-        read: () => (this.#journal.refusal === undefined ? 0 : 1),
-      },
-      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
-      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
-      quota_drift: {
-        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
-        read: () => this.#quota.totals.drift,
-      },
-      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
-    })
+    this.#watch(telemetry)
   }
 
   /** @returns the port. @throws ConfigError when it is taken */
@@ -173,6 +170,7 @@ export class ServingNode {
       // What an earlier life has spent is posted before its leases are given back.
       await this.#shipper.shipped()
       await this.#quota.start()
+      await this.#rates.start()
       this.#housekeeping.start()
       this.#storedResponses.start()
       const port = await listenOn(this.#server, this.#environment)
@@ -202,6 +200,7 @@ export class ServingNode {
     const shipped = this.#shipper
       .shipped()
       .then(() => this.#quota.leave())
+      .then(() => this.#rates.leave())
       .then(() => true)
       .catch(() => false)
     if (!(await Promise.race([shipped, sleep(SHIPPING_PATIENCE_MS, false, { ref: false })]))) {
@@ -216,6 +215,7 @@ export class ServingNode {
     this.#settings.close()
     await this.#server.close()
     await this.#quota.stop()
+    await this.#rates.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
     await this.#housekeeping.stop()
@@ -223,6 +223,27 @@ export class ServingNode {
     await this.#journal.close()
     await this.#outbound.close()
     await this.#database.destroy()
+  }
+
+  #watch(telemetry: Telemetry): void {
+    telemetry.watch({
+      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
+      journal_refusing: {
+        help: 'Whether new work is refused because usage cannot be recorded.',
+        read: () => (this.#journal.refusal === undefined ? 0 : 1),
+      },
+      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
+      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
+      quota_drift: {
+        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
+        read: () => this.#quota.totals.drift,
+      },
+      rate_subjects: {
+        help: 'Organizations and keys with requests in the last minute on this node.',
+        read: () => this.#rates.subjectCount,
+      },
+      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
+    })
   }
 
   #createServer(
@@ -238,14 +259,15 @@ export class ServingNode {
       contentType: registry.contentType,
       metrics: clusterMetrics ?? (() => registry.metrics()),
     }
+    const callers = { authenticator, rates: this.#rates, roleRates: () => this.#settings.current.roleRates }
     const routes = [
       ...apiRoutes({
-        authenticator,
+        ...callers,
         relay: this.#relay,
         storedResponses: this.#storedResponses,
         catalog: () => this.#settings.current.catalog,
       }),
-      ...managementRoutes({ authenticator, database: this.#database, hasher }),
+      ...managementRoutes({ ...callers, database: this.#database, hasher }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),
         metrics,

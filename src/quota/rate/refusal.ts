@@ -1,0 +1,21 @@
+import { Fault } from '#core/fault.ts'
+import type { RateKind, RateSubject } from './rates.ts'
+
+const WHOSE: Readonly<Record<RateKind, string>> = Object.freeze({
+  organization: 'this organization, over all its API keys,',
+  key: 'this API key',
+  management: 'this organization on management routes',
+})
+
+/** @param retryAfterSeconds when it will be admitted, if all who were refused before it do as they were told */
+export function rateRefusal({ kind, limit }: RateSubject, retryAfterSeconds: number): Fault {
+  const requests = `${limit} ${limit === 1 ? 'request' : 'requests'} a minute`
+  return new Fault(
+    'rate_limit_exceeded',
+    `The limit of ${WHOSE[kind]} is ${requests}, and it is reached. Try again in ${retryAfterSeconds} s.`,
+    {
+      hint: 'Wait for as long as `Retry-After` says, spread requests out, or have the limit raised.',
+      retryAfterSeconds,
+    },
+  )
+}
