@@ -46,8 +46,8 @@ export class Window {
     this.#promised.dropUntil(nowMs)
     const index = this.#admitted.length - capacity + this.#promised.length
     const isFree = capacity > 0 && index < this.#admitted.length
-    const freeAtMs = isFree ? this.#admitted.at(index) + this.windowMs : nowMs + this.windowMs
-    const seconds = Math.max(1, Math.ceil((freeAtMs - nowMs) / SECOND_MS))
+    const waitMs = isFree ? this.#leftMs(index, nowMs) : this.windowMs
+    const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS))
     if (isFree) this.#promised.push(nowMs + seconds * SECOND_MS)
     return seconds
   }
@@ -55,7 +55,12 @@ export class Window {
   /** Time until nothing counts any more. */
   resetMs(nowMs: number): number {
     const { length } = this.#admitted
-    return length === 0 ? 0 : Math.max(0, this.#admitted.at(length - 1) + this.windowMs - nowMs)
+    return length === 0 ? 0 : this.#leftMs(length - 1, nowMs)
+  }
+
+  /** How long an admission counts yet; what adding and subtracting floats makes of a whole window is one. */
+  #leftMs(index: number, nowMs: number): number {
+    return Math.min(this.windowMs, this.windowMs - (nowMs - this.#admitted.at(index)))
   }
 
   /** A span of time has passed. */
