@@ -1,5 +1,6 @@
 import { rateHeaders } from '#http/inbound/rate-headers.ts'
 import type { Inbound } from '#http/inbound/route.ts'
+import { rateFault } from '#quota/rate/fault.ts'
 import type { RateSubject, Rates } from '#quota/rate/rates.ts'
 import type { Authenticator } from '#tenants/authenticator.ts'
 import { organizationRate, type Principal, type RoleRates } from '#tenants/principal.ts'
@@ -39,8 +40,8 @@ function withinLimits(
   const { standing, refused } = rates.decide(limitsOf(principal, roleRates()))
   Object.assign(answerHeaders, spell(standing))
   if (!refused) return principal
-  facts.rate_limited = refused.kind
-  throw refused.fault
+  facts.rate_limited = refused.subject.kind
+  throw rateFault(refused)
 }
 
 function limitsOf(principal: Principal, roles: RoleRates): RateSubject[] {

@@ -1,6 +1,7 @@
 import { bearerToken } from '#http/inbound/bearer-token.ts'
 import { rateHeaders } from '#http/inbound/rate-headers.ts'
 import { type AnyRoute, defineRoute, type Inbound, type Route, type RouteDocs } from '#http/inbound/route.ts'
+import { rateFault } from '#quota/rate/fault.ts'
 import type { Rates } from '#quota/rate/rates.ts'
 import { orUnavailable } from '#storage/availability.ts'
 import type { Database } from '#storage/database.ts'
@@ -40,6 +41,6 @@ function admit({ rates, roleRates }: ManagementDeps, { answerHeaders, facts }: I
   const { standing, refused } = rates.decide([{ kind: 'management', id: manager.organizationId, limit }])
   Object.assign(answerHeaders, rateHeaders(standing))
   if (!refused) return manager
-  facts.rate_limited = refused.kind
-  throw refused.fault
+  facts.rate_limited = refused.subject.kind
+  throw rateFault(refused)
 }

@@ -1,9 +1,8 @@
 import type { GivenLoan, Loan, LoanName, Need, Notices, RateBoard, StatedNeed } from './board.ts'
 import type { Claim } from './share.ts'
 import type { Given, Tally } from './tally.ts'
+import { SPANS_A_WINDOW as TICKS } from './window.ts'
 
-/** Ticks in a window. */
-export const TICKS = 60
 /** A need that was not stated again for this many ticks is none. */
 const FRESH_TICKS = 4
 /** A loan is for one window; it is renewed when this many ticks of it have passed. */
@@ -187,7 +186,7 @@ function needOf(tally: Tally, claim: Claim, nowMs: number): Need | undefined {
 }
 
 function isShort(tally: Tally, claim: Claim, nowMs: number): boolean {
-  const { arrivalsASpan } = tally.window
+  const arrivalsASpan = tally.window.arrivalsASpan(nowMs)
   const capacity = tally.capacity(claim, nowMs)
   const arrivals = arrivalsASpan * TICKS
   // Most subjects are asked for little: for them this is all that is done.
@@ -213,7 +212,7 @@ function spareOf(tally: Tally, claim: Claim, nowMs: number): number {
 
 /** Requests a window, as things are. */
 function demandOf({ window }: Tally, nowMs: number): number {
-  return Math.max(window.used(nowMs), window.arrivalsASpan * TICKS)
+  return Math.max(window.used(nowMs), window.arrivalsASpan(nowMs) * TICKS)
 }
 
 function tolerant(ms: number): number {

@@ -1,15 +1,16 @@
-import type { Fault } from '#core/fault.ts'
 import { Loop } from '#lib/loop.ts'
 import type { RateBoard } from './board.ts'
-import { Exchange, TICKS } from './exchange.ts'
+import { Exchange } from './exchange.ts'
 import { Membership } from './membership.ts'
-import { rateRefusal } from './refusal.ts'
 import type { Claim } from './share.ts'
 import { Tally } from './tally.ts'
+import { SPANS_A_WINDOW as TICKS } from './window.ts'
 
 const WINDOW_MS = 60_000
 /** A node shows that it lives at every so many ticks. */
 const TICKS_PER_RENEWAL = 5
+/** All subjects are looked at within so many ticks: a hundred thousand at once would hold up everyone. */
+const SWEEP_TICKS = 10
 /** What was stated and lent is kept for so many windows: for a lender that starts again. */
 const KEPT_WINDOWS = 3
 
@@ -35,7 +36,13 @@ export interface RateStanding {
 export interface RateDecision {
   readonly standing: RateStanding
   /** The request must not be served, and was not counted. */
-  readonly refused: { readonly kind: RateKind; readonly fault: Fault } | undefined
+  readonly refused: RateRefusal | undefined
+}
+
+export interface RateRefusal {
+  readonly subject: RateSubject
+  /** It will be admitted then, if all who were refused before it do as they were told. */
+  readonly retryAfterSeconds: number
 }
 
 export interface RatesOptions {
@@ -57,6 +64,7 @@ export class Rates {
   readonly #windowMs: number
   readonly #now: () => number
   readonly #tallies = new Map<string, Tally>()
+  #sweep = this.#tallies.values()
   readonly #membership: Membership
   readonly #exchange: Exchange
   /** Two loops, so that a database that does not answer holds up no clock. */
@@ -127,21 +135,24 @@ export class Rates {
     }
     if (exhausted.length === 0) return { standing, refused: undefined }
     const [longest] = exhausted
-      .map(({ subject, tally, capacity }) => ({ subject, seconds: tally.window.refuse(capacity, nowMs) }))
-      .toSorted((a, b) => b.seconds - a.seconds) as [{ subject: RateSubject; seconds: number }]
-    const { kind } = longest.subject
-    this.#options.onRefused(kind)
-    return { standing, refused: { kind, fault: rateRefusal(longest.subject, longest.seconds) } }
+      .map(({ subject, tally, capacity }) => ({ subject, retryAfterSeconds: tally.window.refuse(capacity, nowMs) }))
+      .toSorted((a, b) => b.retryAfterSeconds - a.retryAfterSeconds)
+    if (longest) this.#options.onRefused(longest.subject.kind)
+    return { standing, refused: longest }
   }
 
-  /** A span of time has passed. Subjects of whom nothing counts any more are forgotten. */
+  /** Time has passed. Subjects of whom nothing counts any more are forgotten, some of them at each tick. */
   tick(): void {
     const nowMs = this.#now()
     this.#membership.tick()
-    for (const [id, tally] of this.#tallies) {
+    for (let left = Math.ceil(this.#tallies.size / SWEEP_TICKS); left > 0; left--) {
+      const { value: tally } = this.#sweep.next()
+      if (!tally) {
+        this.#sweep = this.#tallies.values()
+        return
+      }
       tally.countLent(nowMs)
-      if (tally.isIdle(nowMs)) this.#tallies.delete(id)
-      else tally.window.tick()
+      if (tally.isIdle(nowMs)) this.#tallies.delete(tally.id)
     }
   }
 

@@ -1,11 +1,11 @@
-const CAPACITY_MIN = 4
+const CAPACITY_MIN = 2
 
 /**
  * Moments in their order, oldest first, in a ring that grows and shrinks with what is in it: 8 bytes a moment. All of
  * a node's queues together are as long as its requests of the last minute are many, whatever the limits are.
  */
 export class TimeQueue {
-  #ring = new Float64Array(CAPACITY_MIN)
+  #ring = newRing(CAPACITY_MIN)
   #first = 0
   #length = 0
 
@@ -35,9 +35,14 @@ export class TimeQueue {
 
   /** @param capacity a power of two */
   #resize(capacity: number): void {
-    const ring = new Float64Array(capacity)
+    const ring = newRing(capacity)
     for (let index = 0; index < this.#length; index++) ring[index] = this.at(index)
     this.#ring = ring
     this.#first = 0
   }
+}
+
+/** An array of doubles: a typed array costs 200 bytes more, which is much where there are 100,000 short ones. */
+function newRing(capacity: number): number[] {
+  return new Array<number>(capacity).fill(Number.NaN)
 }

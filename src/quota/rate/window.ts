@@ -3,6 +3,8 @@ import { TimeQueue } from './time-queue.ts'
 const SECOND_MS = 1_000
 /** Weight of the latest span in the estimate of demand, which follows a change within ten spans or so. */
 const RECENT = 0.1
+/** Of these demand is counted in. */
+export const SPANS_A_WINDOW = 60
 
 /**
  * What one subject was let do in the window of time that ends now, to the millisecond: each admission counts for
@@ -11,12 +13,14 @@ const RECENT = 0.1
 export class Window {
   readonly windowMs: number
   readonly #admitted = new TimeQueue()
-  /** When those come back who were told to. */
-  readonly #promised = new TimeQueue()
-  /** Requests since the last `tick`, refused ones too. */
+  /** When those come back who were told to; most subjects are never refused anything. */
+  #promised: TimeQueue | undefined
+  /** Requests in the span that runs, refused ones too. */
   #arrivals = 0
   #arrivalsASpan = 0
-  #ticks = 0
+  #span = Number.NaN
+  #spansSeen = 0
+  #arrivedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(windowMs: number) {
     this.windowMs = windowMs
@@ -29,7 +33,7 @@ export class Window {
   }
 
   admit(nowMs: number): void {
-    this.#arrivals += 1
+    this.#arrive(nowMs)
     this.#admitted.push(nowMs)
   }
 
@@ -42,7 +46,8 @@ export class Window {
    * @returns whole seconds to wait, at least 1 and at most a window
    */
   refuse(capacity: number, nowMs: number): number {
-    this.#arrivals += 1
+    this.#arrive(nowMs)
+    this.#promised ??= new TimeQueue()
     this.#promised.dropUntil(nowMs)
     const index = this.#admitted.length - capacity + this.#promised.length
     const isFree = capacity > 0 && index < this.#admitted.length
@@ -63,21 +68,34 @@ export class Window {
     return Math.min(this.windowMs, this.windowMs - (nowMs - this.#admitted.at(index)))
   }
 
-  /** A span of time has passed. */
-  tick(): void {
-    this.#ticks += 1
-    // The first spans count alike: there is nothing yet that they could be a change of.
-    this.#arrivalsASpan += (this.#arrivals - this.#arrivalsASpan) * Math.max(RECENT, 1 / this.#ticks)
-    this.#arrivals = 0
-  }
-
   /** Requests a span lately, refused ones too. */
-  get arrivalsASpan(): number {
+  arrivalsASpan(nowMs: number): number {
+    this.#closeSpan(nowMs)
     return this.#arrivalsASpan
   }
 
+  /** Nothing counts any more, and nobody was told to come back later than now. */
   isIdle(nowMs: number): boolean {
-    this.#promised.dropUntil(nowMs)
-    return this.#arrivals === 0 && this.used(nowMs) === 0 && this.#promised.length === 0
+    return nowMs - this.#arrivedAtMs >= this.windowMs
+  }
+
+  #arrive(nowMs: number): void {
+    this.#closeSpan(nowMs)
+    this.#arrivals += 1
+    this.#arrivedAtMs = nowMs
+  }
+
+  /** Takes the span in which something came last into the estimate, and those after it, in which nothing did. */
+  #closeSpan(nowMs: number): void {
+    const span = Math.floor((nowMs * SPANS_A_WINDOW) / this.windowMs)
+    if (span === this.#span) return
+    const passed = span - this.#span
+    this.#span = span
+    if (Number.isNaN(passed)) return
+    // The first spans count alike: there is nothing yet that they could be a change of.
+    this.#spansSeen += 1
+    this.#arrivalsASpan += (this.#arrivals - this.#arrivalsASpan) * Math.max(RECENT, 1 / this.#spansSeen)
+    this.#arrivalsASpan *= (1 - RECENT) ** (passed - 1)
+    this.#arrivals = 0
   }
 }

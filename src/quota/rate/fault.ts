@@ -1,5 +1,5 @@
 import { Fault } from '#core/fault.ts'
-import type { RateKind, RateSubject } from './rates.ts'
+import type { RateKind, RateRefusal } from './rates.ts'
 
 const WHOSE: Readonly<Record<RateKind, string>> = Object.freeze({
   organization: 'this organization, over all its API keys,',
@@ -7,8 +7,7 @@ const WHOSE: Readonly<Record<RateKind, string>> = Object.freeze({
   management: 'this organization on management routes',
 })
 
-/** @param retryAfterSeconds when it will be admitted, if all who were refused before it do as they were told */
-export function rateRefusal({ kind, limit }: RateSubject, retryAfterSeconds: number): Fault {
+export function rateFault({ subject: { kind, limit }, retryAfterSeconds }: RateRefusal): Fault {
   const requests = `${limit} ${limit === 1 ? 'request' : 'requests'} a minute`
   return new Fault(
     'rate_limit_exceeded',
