@@ -26,7 +26,7 @@ const ROOMS = {
     'the relay runs a call; endpoints and the control plane stand above it',
   ],
   api: [
-    ['core', 'wire', 'http/inbound', 'catalog', 'tenants', 'stored-responses', 'relay'],
+    ['core', 'wire', 'http/inbound', 'catalog', 'tenants', 'stored-responses', 'quota', 'relay'],
     'endpoints hold no logic: decode, hand over, encode',
   ],
   management: [

@@ -18,6 +18,8 @@ import { Shipper } from '#metering/shipper.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
+import { Rates } from '#quota/rate/rates.ts'
+import { rateBoard } from '#quota/rate/store.ts'
 import { Reconciler } from '#reconciliation/reconciler.ts'
 import { Endpoints } from '#relay/endpoints.ts'
 import { Relay } from '#relay/relay.ts'
@@ -73,6 +75,7 @@ export class ServingNode {
   readonly #journal: Journal
   readonly #shipper: Shipper
   readonly #quota: Quota
+  readonly #rates: Rates
   readonly #outbound: OutboundClient
   readonly #relay: Relay
   readonly #server: InboundServer
@@ -123,6 +126,13 @@ export class ServingNode {
     })
     this.#journal = new Journal({ folder: path.join(folder, 'journal'), onError })
     this.#quota = new Quota({ database: this.#database, nodeId, observer: telemetry.quota, onError })
+    this.#rates = new Rates({
+      board: rateBoard(this.#database),
+      nodeId,
+      siblings: environment.workers,
+      onRefused: kind => telemetry.rateLimited(kind),
+      onError,
+    })
     this.#shipper = new Shipper({
       journal: this.#journal,
       database: this.#database,
@@ -184,6 +194,7 @@ export class ServingNode {
       // What an earlier life has spent is posted before its leases are given back.
       await this.#shipper.shipped()
       await this.#quota.start()
+      await this.#rates.start()
       this.#housekeeping.start()
       this.#storedResponses.start()
       this.#reconciler.start()
@@ -215,6 +226,8 @@ export class ServingNode {
     if (await succeedsInTime(this.#shipper.shipped())) {
       if (!(await succeedsInTime(this.#quota.leave()))) this.#log.warn('quota.left_leased')
     } else this.#log.warn('usage.left_in_journal')
+    // Until then its share of each rate counts as in use.
+    await succeedsInTime(this.#rates.leave())
     await this.#release()
     this.#log.info('node.stopped')
   }
@@ -224,6 +237,7 @@ export class ServingNode {
     this.#settings.close()
     await this.#server.close()
     await this.#quota.stop()
+    await this.#rates.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
     await this.#budgetAlerts.stop()
@@ -248,14 +262,15 @@ export class ServingNode {
       contentType: registry.contentType,
       metrics: clusterMetrics ?? (() => registry.metrics()),
     }
+    const callers = { authenticator, rates: this.#rates, roleRates: () => this.#settings.current.roleRates }
     const routes = [
       ...apiRoutes({
-        authenticator,
+        ...callers,
         relay: this.#relay,
         storedResponses: this.#storedResponses,
         catalog: () => this.#settings.current.catalog,
       }),
-      ...managementRoutes({ authenticator, database: this.#database, hasher }),
+      ...managementRoutes({ ...callers, database: this.#database, hasher }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),
         metrics,
@@ -289,6 +304,10 @@ export class ServingNode {
         help: 'When a reconciliation by any node last found nothing; 0 before the first.',
         isShared: true,
         read: () => (this.#reconciler.verdict.succeededAt?.getTime() ?? 0) / 1000,
+      },
+      rate_subjects: {
+        help: 'Organizations and keys with requests in the last minute on this node.',
+        read: () => this.#rates.subjectCount,
       },
       change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
     })

@@ -106,6 +106,13 @@ export class Telemetry {
     registers: [this.registry],
   })
 
+  readonly #rateLimited = new Counter({
+    name: 'tollgate_rate_limited_total',
+    help: 'Requests refused because too many were sent, by whose limit it was.',
+    labelNames: ['subject'],
+    registers: [this.registry],
+  })
+
   readonly quota: QuotaObserver = {
     granted: () => this.#grants.inc(),
     waited: ms => this.#quotaWait.observe(ms / 1000),
@@ -142,6 +149,10 @@ export class Telemetry {
     const { model, channel } = facts
     if (typeof model === 'string' && typeof channel === 'string') this.#countUse(facts, model, channel)
     logWide(this.#log, levelOf(fault, completed), lineOf(completed, fault), 'request.completed')
+  }
+
+  rateLimited(subject: string): void {
+    this.#rateLimited.inc({ subject })
   }
 
   usageShipped(records: number): void {

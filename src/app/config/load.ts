@@ -11,12 +11,15 @@ import {
 import type { Catalog, Model } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
+import type { RoleRates } from '#tenants/principal.ts'
 import { ConfigError } from './config-error.ts'
 import { FileConfig } from './schema.ts'
 
 /** The configuration file with every default filled in. */
 export interface Config {
   readonly bootstrapCredit: string
+  /** Of organizations that have no limit of their own. */
+  readonly roleRates: RoleRates
   readonly showsRouting: boolean
   readonly durability: Durability
   /** How long responses are kept for those who may come back to them. */
@@ -51,6 +54,8 @@ export interface LoadOptions {
 
 const DEFAULT_FILE = 'tollgate.yaml'
 const BOOTSTRAP_CREDIT_DEFAULT = '100'
+/** Of the specification, section Limits. */
+const ROLE_RATES_DEFAULT: RoleRates = Object.freeze({ user: 1_000, partner: 10_000, vip: 10_000 })
 const RESPONSES_KEEP_DEFAULT = '30d'
 const DRAIN_DEADLINE_DEFAULT = '30s'
 /** Well below the minute after which proxies commonly give up on a silent connection. */
@@ -109,6 +114,7 @@ function declared({ channels = [], models = [] }: FileConfig): CatalogConfig {
 function withDefaults(config: FileConfig): Omit<Config, 'catalog' | 'models'> {
   return {
     bootstrapCredit: config.bootstrap?.credit ?? BOOTSTRAP_CREDIT_DEFAULT,
+    roleRates: { ...ROLE_RATES_DEFAULT, ...config.limits?.requests_per_minute },
     showsRouting: config.show_routing ?? false,
     durability: config.metering?.durability ?? 'journal',
     responsesKeptMs: parseDurationMs(config.responses?.keep ?? RESPONSES_KEEP_DEFAULT),

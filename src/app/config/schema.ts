@@ -3,11 +3,30 @@ import { ChannelConfig, ModelConfig } from '#catalog/schema.ts'
 
 const closed = { additionalProperties: false } as const
 
+const RequestsPerMinute = Type.Integer({ minimum: 1, maximum: 1_000_000 })
+
 /** The configuration file. Every key is described in docs/configuration.md. */
 export const FileConfig = Type.Object(
   {
     bootstrap: Type.Optional(
       Type.Object({ credit: Type.Optional(Type.String({ pattern: '^\\d+(\\.\\d{1,12})?$' })) }, closed),
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          requests_per_minute: Type.Optional(
+            Type.Object(
+              {
+                user: Type.Optional(RequestsPerMinute),
+                partner: Type.Optional(RequestsPerMinute),
+                vip: Type.Optional(RequestsPerMinute),
+              },
+              closed,
+            ),
+          ),
+        },
+        closed,
+      ),
     ),
     show_routing: Type.Optional(Type.Boolean()),
     metering: Type.Optional(Type.Object({ durability: Type.Optional(Type.Enum(['journal', 'database'])) }, closed)),
