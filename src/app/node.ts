@@ -2,33 +2,29 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import { apiRoutes } from '#api/routes.ts'
-import { BudgetAlerts } from '#budget-alerts/budget-alerts.ts'
 import { PriceRegister } from '#catalog/price-register.ts'
 import { openApiDocument } from '#http/inbound/openapi.ts'
 import { InboundServer } from '#http/inbound/server.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
 import type { Logger } from '#lib/log.ts'
-import { Loop } from '#lib/loop.ts'
 import { managementRoutes } from '#management/routes.ts'
-import { pruneFailedAttempts } from '#metering/failed-attempts/store.ts'
 import { Journal } from '#metering/journal/journal.ts'
 import { Meter } from '#metering/meter.ts'
-import { ensurePartitions } from '#metering/partitions.ts'
 import { Shipper } from '#metering/shipper.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
 import { Rates } from '#quota/rate/rates.ts'
 import { rateBoard } from '#quota/rate/store.ts'
-import { Reconciler } from '#reconciliation/reconciler.ts'
 import { Endpoints } from '#relay/endpoints.ts'
 import { Relay } from '#relay/relay.ts'
-import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
+import { ChangeFeed } from '#storage/changes.ts'
 import { type Database, openDatabase, ping } from '#storage/database.ts'
 import { StoredResponses } from '#stored-responses/stored-responses.ts'
 import { Authenticator } from '#tenants/authenticator.ts'
 import { CredentialHasher } from '#tenants/credential.ts'
 import type { Environment } from './config/environment.ts'
+import { backgroundDuties, type Duty } from './duties.ts'
 import type { Foundation } from './foundation.ts'
 import { listenOn } from './listen.ts'
 import { loadNodeId } from './node-identity.ts'
@@ -37,7 +33,6 @@ import { systemRoutes } from './system-routes.ts'
 import { Telemetry } from './telemetry.ts'
 
 const DATABASE_CONNECTIONS_MAX = 10
-const HOUSEKEEPING_MS = 60 * 60_000
 const READINESS_PATIENCE_MS = 2_000
 /** After the drain deadline, streams are told to end; this long they have to do it. */
 const STOP_PATIENCE_MS = 5_000
@@ -80,9 +75,7 @@ export class ServingNode {
   readonly #relay: Relay
   readonly #server: InboundServer
   readonly #storedResponses: StoredResponses
-  readonly #housekeeping: Loop
-  readonly #reconciler: Reconciler
-  readonly #budgetAlerts: BudgetAlerts
+  readonly #duties: readonly Duty[]
   readonly #environment: Environment
   /** What this process counts. */
   readonly metrics: Registry
@@ -159,27 +152,7 @@ export class ServingNode {
       onUnkept: (error, requestId) => telemetry.responseUnkept(error, requestId),
       onError,
     })
-    this.#housekeeping = new Loop({
-      name: 'housekeeping',
-      intervalMs: HOUSEKEEPING_MS,
-      runOnce: async () => {
-        await ensurePartitions(this.#database, new Date(), new Date())
-        await pruneChanges(this.#database)
-        await pruneFailedAttempts(this.#database)
-      },
-      onError,
-    })
-    this.#reconciler = new Reconciler({
-      database: this.#database,
-      onDifference: (invariant, difference) => telemetry.booksDiffer(invariant, difference),
-      onError,
-    })
-    this.#budgetAlerts = new BudgetAlerts({
-      database: this.#database,
-      thresholds: () => settings.current.alerts,
-      onAlert: alert => telemetry.budgetCrossed(alert),
-      onError,
-    })
+    this.#duties = backgroundDuties({ database: this.#database, settings, telemetry, onError })
     this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
     this.#watch(telemetry)
   }
@@ -195,10 +168,8 @@ export class ServingNode {
       await this.#shipper.shipped()
       await this.#quota.start()
       await this.#rates.start()
-      this.#housekeeping.start()
       this.#storedResponses.start()
-      this.#reconciler.start()
-      this.#budgetAlerts.start()
+      for (const duty of this.#duties) duty.start()
       const port = await listenOn(this.#server, this.#environment)
       this.#settings.follow(({ catalog }) => this.#prices.enter(catalog))
       return port
@@ -240,9 +211,7 @@ export class ServingNode {
     await this.#rates.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
-    await this.#budgetAlerts.stop()
-    await this.#reconciler.stop()
-    await this.#housekeeping.stop()
+    await Promise.all(this.#duties.map(duty => duty.stop()))
     await this.#feed.stop()
     await this.#journal.close()
     await this.#outbound.close()
@@ -294,16 +263,6 @@ export class ServingNode {
       quota_drift: {
         help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
         read: () => this.#quota.totals.drift,
-      },
-      reconcile_differences: {
-        help: 'What the last reconciliation by any node found to differ. Must be 0; `tollgate reconcile` shows it.',
-        isShared: true,
-        read: () => this.#reconciler.verdict.differences,
-      },
-      reconcile_last_success_timestamp_seconds: {
-        help: 'When a reconciliation by any node last found nothing; 0 before the first.',
-        isShared: true,
-        read: () => (this.#reconciler.verdict.succeededAt?.getTime() ?? 0) / 1000,
       },
       rate_subjects: {
         help: 'Organizations and keys with requests in the last minute on this node.',
