@@ -39,6 +39,7 @@ const SETTLED_MS = 40_000
 
 function configOf(upstream: ScriptedUpstream): string {
   return `
+limits: { requests_per_minute: { user: 1000000 } }
 channels:
   - { id: main, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream }
   - { id: hasty, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream, timeout: { first_byte: 200ms } }
