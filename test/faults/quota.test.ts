@@ -42,6 +42,7 @@ const RESTARTS = seeds(scale('TOLLGATE_RESTARTS', 1))
 
 function configOf(upstream: ScriptedUpstream): string {
   return `
+limits: { requests_per_minute: { user: 1000000 } }
 channels:
   - { id: main, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream }
   - { id: hasty, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream, timeout: { first_byte: 200ms } }
