@@ -314,9 +314,9 @@ describe('a node that is silent', () => {
     assert.equal(lease.free, parseUsd('0.8'))
 
     const { broker: living } = newBroker(database)
+    await sql`update quota_nodes set seen_at = now() - interval '1 hour'`.execute(database)
     await living.bury(60_000)
     assert.notEqual(await totalLeased(), '0', 'one that has just begun to listen is no judge')
-    await sql`update quota_nodes set seen_at = now() - interval '1 minute'`.execute(database)
     await eventually('the burial', async () => {
       await living.bury(50)
       return (await totalLeased()) === '0' || undefined
