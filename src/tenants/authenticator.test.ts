@@ -34,7 +34,7 @@ describe('authentication', () => {
     authenticator = new Authenticator({ database, hasher, feedLagMs: () => feedLagMs })
   })
 
-  const newKey = (fields: { models?: string[]; expiresAt?: Date } = {}) =>
+  const newKey = (fields: { models?: string[]; expiresAt?: Date; requestsPerMinute?: number } = {}) =>
     database
       .transaction()
       .execute(transaction => createApiKey(transaction, hasher, { workspaceId, name: 'k', ...fields }))
