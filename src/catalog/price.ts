@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { parseDecimal } from '#core/money.ts'
+import type { Fee } from './fee.ts'
 import type { PriceConfig } from './schema.ts'
 
 /** What a price may be for: six kinds of tokens, and the request itself. */
@@ -24,6 +25,8 @@ export interface Price {
   /** Names this exact set of rates; it stands on every charge made with it. */
   readonly version: string
   readonly rates: Readonly<Partial<Record<RateName, bigint>>>
+  /** Charged in place of what the rates come to. */
+  readonly fee?: Fee
 }
 
 const ATTO_PLACES = 18

@@ -1,3 +1,4 @@
+import { WHOLE_SHARE } from '#catalog/fee.ts'
 import type { Price, RateName } from '#catalog/price.ts'
 import { divideHalfEven, type Picodollars } from '#core/money.ts'
 import type { Usage } from '#core/usage.ts'
@@ -12,6 +13,8 @@ export interface Charge {
 
 const ATTO_PER_PICO = 1_000_000n
 
+const WHOLE_PRICE: NonNullable<Price['fee']> = Object.freeze({ share: WHOLE_SHARE, perRequest: 0n })
+
 /**
  * Usage times price, rounded once. Tokens are split into disjoint parts first, so that a cached or an audio token is
  * never charged twice; a part without a rate of its own costs what plain tokens of its side cost.
@@ -22,7 +25,8 @@ export function computeCharge(usage: Usage, price: Price): Charge {
   for (const [name, tokens] of Object.entries(parts) as [keyof BillableParts, number][]) {
     if (tokens > 0) atto += BigInt(tokens) * rateFor(name, price)
   }
-  const cost = divideHalfEven(atto, ATTO_PER_PICO)
+  const { share, perRequest } = price.fee ?? WHOLE_PRICE
+  const cost = divideHalfEven(atto * share + perRequest * WHOLE_SHARE, ATTO_PER_PICO * WHOLE_SHARE)
   const isPerToken = price.rates.input !== undefined || price.rates.output !== undefined
   return isPerToken
     ? { cost, unit: 'per_token', quantity: totalTokens(usage), priceVersion: price.version }

@@ -1,4 +1,5 @@
 import type { Model, Offer } from '#catalog/catalog.ts'
+import { isFreePrice } from '#catalog/fee.ts'
 import { largerOf, type Picodollars } from '#core/money.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Work } from '#core/work.ts'
@@ -15,7 +16,7 @@ export interface Estimate {
  * settle it, the dearest of them. `undefined` for what costs nothing.
  */
 export function estimateCost(work: Work, model: Model, plan: readonly Offer[]): Estimate | undefined {
-  if (work.isFree || plan.every(isFree)) return undefined
+  if (work.isFree || plan.every(({ price }) => isFreePrice(price))) return undefined
   const usage = work.estimate(model.limits)
   const cost = plan.map(({ price }) => computeCharge(usage, price).cost).reduce(largerOf)
   return { usage, cost }
@@ -24,8 +25,4 @@ export function estimateCost(work: Work, model: Model, plan: readonly Offer[]): 
 /** What more output costs, in a request that is under way. */
 export function estimateOutput(outputTokens: number, { price }: Offer): Picodollars {
   return computeCharge({ outputTokens }, price).cost - computeCharge({}, price).cost
-}
-
-function isFree({ price }: Offer): boolean {
-  return Object.values(price.rates).every(rate => rate === 0n)
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLParseError } from 'yaml'
 import { buildCatalog, parseDurationMs } from '#catalog/build.ts'
 import type { Catalog } from '#catalog/catalog.ts'
+import { type Fee, parseFee } from '#catalog/fee.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
 import { ConfigError } from './config-error.ts'
@@ -17,6 +18,8 @@ export interface Config {
   readonly drainDeadlineMs: number
   readonly keepAliveMs: number
   readonly metricsToken: string | undefined
+  /** For requests that a customer's own provider key serves. */
+  readonly byokFee: Fee
   /** No channel is declared: the sandbox serves. */
   readonly isSandbox: boolean
   readonly catalog: Catalog
@@ -89,8 +92,17 @@ export function parseConfig(text: string, source: string, { providers, variables
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
+    byokFee: feeOf(config, at),
     isSandbox: (config.channels ?? []).length === 0,
     catalog,
+  }
+}
+
+function feeOf({ byok }: FileConfig, at: (path: readonly string[]) => string): Fee {
+  try {
+    return parseFee(byok?.fee ?? {})
+  } catch (error) {
+    throw new ConfigError(`${at(['byok', 'fee'])}: the fee cannot be exact: ${(error as Error).message}`)
   }
 }
 
