@@ -5,8 +5,10 @@ import { apiRoutes } from '#api/routes.ts'
 import { openApiDocument } from '#http/inbound/openapi.ts'
 import { InboundServer } from '#http/inbound/server.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
+import { OutboundGuard } from '#http/outbound/guard.ts'
 import type { Logger } from '#lib/log.ts'
 import { Loop } from '#lib/loop.ts'
+import { Vault } from '#lib/vault.ts'
 import { managementRoutes } from '#management/routes.ts'
 import { Journal } from '#metering/journal/journal.ts'
 import { Meter } from '#metering/meter.ts'
@@ -16,12 +18,16 @@ import { PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
 import { Endpoints } from '#relay/endpoints.ts'
+import { PrivateOffers } from '#relay/private-offers.ts'
+import { probeProviderKey } from '#relay/probe.ts'
 import { Relay } from '#relay/relay.ts'
 import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
 import { type Database, openDatabase, ping } from '#storage/database.ts'
 import { StoredResponses } from '#stored-responses/stored-responses.ts'
 import { Authenticator } from '#tenants/authenticator.ts'
 import { CredentialHasher } from '#tenants/credential.ts'
+import { ProviderKeys } from '#tenants/provider-keys/provider-keys.ts'
+import { PROVIDER_KEYS_TOPIC } from '#tenants/provider-keys/store.ts'
 import type { Environment } from './config/environment.ts'
 import type { Foundation } from './foundation.ts'
 import { listenOn } from './listen.ts'
@@ -65,7 +71,9 @@ export class ServingNode {
   readonly #journal: Journal
   readonly #shipper: Shipper
   readonly #quota: Quota
+  readonly #guard: OutboundGuard
   readonly #outbound: OutboundClient
+  readonly #providerKeys: ProviderKeys
   readonly #relay: Relay
   readonly #server: InboundServer
   readonly #storedResponses: StoredResponses
@@ -73,6 +81,7 @@ export class ServingNode {
   readonly #environment: Environment
   /** What this process counts. */
   readonly metrics: Registry
+  #port: number | undefined
   #isDraining = false
 
   /** @throws ConfigError when the configuration has a mistake */
@@ -88,6 +97,7 @@ export class ServingNode {
     const telemetry = new Telemetry(log)
     const onError = (error: unknown, duty: string) => telemetry.dutyFailed(error, duty)
     const hasher = new CredentialHasher(foundation.secret)
+    const vault = new Vault(foundation.secret)
     this.#environment = environment
     this.metrics = telemetry.registry
     this.#log = log
@@ -101,6 +111,7 @@ export class ServingNode {
       address: foundation.address,
       onChange: (topic, subject) => {
         if (ABOUT_QUOTA.has(topic)) this.#quota.heard(topic, subject)
+        else if (topic === PROVIDER_KEYS_TOPIC) this.#providerKeys.forget(subject)
         else authenticator.forget(subject)
       },
       onError,
@@ -122,12 +133,25 @@ export class ServingNode {
       onRejected: error => telemetry.usageRejected(error),
       onError,
     })
-    this.#outbound = new OutboundClient()
+    this.#providerKeys = new ProviderKeys({
+      database: this.#database,
+      vault,
+      feedLagMs: () => this.#feed.lagMs,
+      onDisabled: (key, reason) => telemetry.providerKeyDisabled(key, reason),
+      onError,
+    })
+    this.#guard = new OutboundGuard({ trustedNetworks: environment.trustedNetworks, ownPort: () => this.#port })
+    this.#outbound = new OutboundClient(this.#guard)
     this.#relay = new Relay({
       catalog: () => settings.current.catalog,
       keepAliveMs: settings.current.keepAliveMs,
       showsRouting: () => settings.current.showsRouting,
       endpoints: new Endpoints(PROVIDERS),
+      privateOffers: new PrivateOffers({
+        providerKeys: this.#providerKeys,
+        providers: PROVIDERS,
+        fee: () => settings.current.byokFee,
+      }),
       outbound: this.#outbound,
       quota: this.#quota,
       meter: new Meter({ journal: this.#journal, shipper: this.#shipper, durability: settings.current.durability }),
@@ -147,21 +171,8 @@ export class ServingNode {
       },
       onError,
     })
-    this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
-    telemetry.watch({
-      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
-      journal_refusing: {
-        help: 'Whether new work is refused because usage cannot be recorded.',
-        read: () => (this.#journal.refusal === undefined ? 0 : 1),
-      },
-      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
-      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
-      quota_drift: {
-        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
-        read: () => this.#quota.totals.drift,
-      },
-      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
-    })
+    this.#server = this.#createServer(options, { authenticator, hasher, vault, telemetry })
+    this.#watch(telemetry)
   }
 
   /** @returns the port. @throws ConfigError when it is taken */
@@ -175,9 +186,10 @@ export class ServingNode {
       await this.#quota.start()
       this.#housekeeping.start()
       this.#storedResponses.start()
-      const port = await listenOn(this.#server, this.#environment)
+      this.#providerKeys.start()
+      this.#port = await listenOn(this.#server, this.#environment)
       this.#settings.follow()
-      return port
+      return this.#port
     } catch (error) {
       await this.#release()
       throw error
@@ -218,6 +230,7 @@ export class ServingNode {
     await this.#quota.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
+    await this.#providerKeys.stop()
     await this.#housekeeping.stop()
     await this.#feed.stop()
     await this.#journal.close()
@@ -230,8 +243,9 @@ export class ServingNode {
     {
       authenticator,
       hasher,
+      vault,
       telemetry,
-    }: { authenticator: Authenticator; hasher: CredentialHasher; telemetry: Telemetry },
+    }: { authenticator: Authenticator; hasher: CredentialHasher; vault: Vault; telemetry: Telemetry },
   ): InboundServer {
     const { registry } = telemetry
     const metrics: Pick<Registry, 'metrics' | 'contentType'> = {
@@ -245,7 +259,15 @@ export class ServingNode {
         storedResponses: this.#storedResponses,
         catalog: () => this.#settings.current.catalog,
       }),
-      ...managementRoutes({ authenticator, database: this.#database, hasher }),
+      ...managementRoutes({
+        authenticator,
+        database: this.#database,
+        hasher,
+        vault,
+        providers: new Set(PROVIDERS.keys()),
+        objectionTo: url => this.#guard.objectionTo(url),
+        probe: key => probeProviderKey({ outbound: this.#outbound, providers: PROVIDERS }, key),
+      }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),
         metrics,
@@ -255,6 +277,23 @@ export class ServingNode {
     ]
     const document = openApiDocument(routes)
     return new InboundServer({ routes, document, onCompleted: completed => telemetry.requestCompleted(completed) })
+  }
+
+  #watch(telemetry: Telemetry): void {
+    telemetry.watch({
+      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
+      journal_refusing: {
+        help: 'Whether new work is refused because usage cannot be recorded.',
+        read: () => (this.#journal.refusal === undefined ? 0 : 1),
+      },
+      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
+      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
+      quota_drift: {
+        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
+        read: () => this.#quota.totals.drift,
+      },
+      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
+    })
   }
 
   async #unreadiness(): Promise<string | undefined> {

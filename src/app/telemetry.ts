@@ -4,6 +4,7 @@ import type { Completed } from '#http/inbound/server.ts'
 import { type Logger, logWide, type WideLevel } from '#lib/log.ts'
 import { scrub } from '#lib/scrub.ts'
 import type { QuotaObserver } from '#quota/quota.ts'
+import type { ProviderKey } from '#tenants/provider-keys/provider-key.ts'
 
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const QUOTA_WAIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -73,6 +74,12 @@ export class Telemetry {
     registers: [this.registry],
   })
 
+  readonly #providerKeysDisabled = new Counter({
+    name: 'tollgate_provider_keys_disabled_total',
+    help: 'Provider keys of customers that their provider refused and that are not used any more.',
+    labelNames: ['provider'],
+    registers: [this.registry],
+  })
   readonly #grants = new Counter({
     name: 'tollgate_quota_grants_total',
     help: 'Grants that this node took from balances and key limits.',
@@ -140,6 +147,11 @@ export class Telemetry {
   responseUnkept(error: unknown, requestId: string): void {
     this.#unkept.inc()
     this.#log.warn({ request_id: requestId, cause: describe(error) }, 'response.unkept')
+  }
+
+  providerKeyDisabled({ id, provider, workspaceId }: ProviderKey, reason: string): void {
+    this.#providerKeysDisabled.inc({ provider })
+    this.#log.warn({ provider_key_id: id, provider, workspace_id: workspaceId, reason }, 'provider_key.disabled')
   }
 
   /** A background duty failed; it will be tried again. */

@@ -25,7 +25,7 @@ export async function settle(
     keyId: call.principal.keyId,
     model,
     offer,
-    accessChannel: 'platform',
+    accessChannel: offer.channel.isPrivate ? 'byok' : 'platform',
     usage,
     isEstimated,
     outcome,
