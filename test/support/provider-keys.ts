@@ -1,22 +1,25 @@
 import { sql } from 'kysely'
 import type { Database } from '#storage/database.ts'
-import { commandBeside, createKey, createToken } from './credentials.ts'
+import { CredentialHasher } from '#tenants/credential.ts'
+import { createManagementToken } from '#tenants/store.ts'
 import type { Gateway } from './gateway.ts'
 import { manage } from './management.ts'
+import { createPayer, type TestPayer } from './payer.ts'
 
-/** An organization of its own: who pays, who manages, who asks. */
-export interface TestTenant {
-  readonly name: string
-  readonly apiKey: string
-  readonly apiKeyId: string
+/** Who pays, who manages, who asks. */
+export interface TestTenant extends TestPayer {
   readonly token: string
 }
 
-export async function createTenant(gateway: Gateway, name: string, credit?: string): Promise<TestTenant> {
-  await commandBeside(gateway, 'orgs', 'create', name)
-  if (credit !== undefined) await commandBeside(gateway, 'credit', 'add', name, credit)
-  const [key, token] = await Promise.all([createKey(gateway, '--org', name), createToken(gateway, '--org', name)])
-  return { name, apiKey: key.credential, apiKeyId: key.id, token: token.credential }
+/** An organization of its own. @param secret what the gateway hashes credentials with */
+export async function createTenant(database: Database, money: { credit: string; secret: string }): Promise<TestTenant> {
+  const payer = await createPayer(database, money)
+  const { credential } = await database
+    .transaction()
+    .execute(transaction =>
+      createManagementToken(transaction, new CredentialHasher(money.secret), { ...payer, name: 't' }),
+    )
+  return { ...payer, token: credential }
 }
 
 /** Brings a provider's key as a tenant. @returns its id. @throws when it is refused */
