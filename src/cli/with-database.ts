@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { readEnvironment } from '#app/config/environment.ts'
 import { DataLock } from '#app/data-lock.ts'
 import { guardSecret, loadSecret } from '#app/secret.ts'
+import { Vault } from '#lib/vault.ts'
 import { type Database, type DatabaseAddress, openDatabase, ping } from '#storage/database.ts'
 import { EmbeddedPostgres, socketFolder } from '#storage/embedded/server.ts'
 import { migrate } from '#storage/migrate.ts'
@@ -10,6 +11,7 @@ import { CredentialHasher } from '#tenants/credential.ts'
 export interface CommandContext {
   readonly database: Database
   readonly hasher: CredentialHasher
+  readonly vault: Vault
 }
 
 /**
@@ -26,7 +28,7 @@ export async function withDatabase(run: (context: CommandContext) => Promise<voi
   await migrate(database)
   const secret = await loadSecret(environment.secret, environment.dataFolder)
   await guardSecret(database, secret)
-  await run({ database, hasher: new CredentialHasher(secret) })
+  await run({ database, hasher: new CredentialHasher(secret), vault: new Vault(secret) })
 }
 
 async function findDatabase(
