@@ -34,4 +34,3 @@ create table provider_keys (
   check ((last_test is null) = (last_tested_at is null))
 );
 create index provider_keys_workspace on provider_keys (workspace_id, created_at desc, id desc);
-create index provider_keys_secret_key on provider_keys (secret_key_id);

@@ -148,16 +148,17 @@ function knownProvider(name: string, providers: ReadonlySet<string>): string {
 /** A key travels in a header, where a line break would begin another one; a credential of several parts does not. */
 export function decodeSecret(text: string): string {
   const secret = text.trim()
-  if (isJsonObject(secret)) return secret
-  if (secret === '') throw new RangeError('must not be empty')
-  if (!/^[\x21-\x7e]+$/.test(secret)) {
-    throw new RangeError('must be a key of visible ASCII characters without spaces, or a JSON object')
-  }
-  return secret
+  if (secret.startsWith('{')) return isJson(secret) ? secret : unfitSecret('must be whole JSON where it begins with {')
+  if (secret === '') return unfitSecret('must not be empty')
+  if (/^[\x21-\x7e]+$/.test(secret)) return secret
+  return unfitSecret('must be a key of visible ASCII characters without spaces, or a JSON object')
 }
 
-function isJsonObject(text: string): boolean {
-  if (!text.startsWith('{')) return false
+function unfitSecret(problem: string): never {
+  throw new RangeError(problem)
+}
+
+function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true
