@@ -60,8 +60,12 @@ export class PrivateOffers {
   /** A failed attempt, in the words of whose key it was. A provider that refuses the key is not asked with it again. */
   explain({ channel }: Offer, failure: Failure): Failure {
     const key = this.#keys.get(channel)
-    if (!key || !REFUSALS.has(failure.status ?? 0)) return failure
-    const reason = `The provider refused it with status ${failure.status}.`
+    const { status, fault } = failure
+    if (!key || status === undefined) return failure
+    // Some hosts, Google's among them, answer 400 to keys that they do not know; and to models, so the key stays.
+    if (status === 400 && fault.code === 'upstream_error') return { ...failure, fault: doubted(key, failure) }
+    if (!REFUSALS.has(status)) return failure
+    const reason = `The provider refused it with status ${status}.`
     this.#deps.providerKeys.noteRefusal(key, reason)
     return { ...failure, fault: refused(key, failure) }
   }
@@ -132,6 +136,17 @@ function refused(key: OpenProviderKey, { status, fault }: Failure): Fault {
     hint: HINT.replace('{id}', key.id),
     cause: fault.cause ?? fault,
   })
+}
+
+function doubted(key: OpenProviderKey, { fault }: Failure): Fault {
+  return new Fault(
+    'access_denied',
+    `The provider does not take ${nameOf(key)}, or does not know the model by this name.`,
+    {
+      hint: `Ask it: POST /v1/management/provider-keys/${key.id}/test.`,
+      cause: fault.cause ?? fault,
+    },
+  )
 }
 
 function unusable(key: OpenProviderKey): Fault {

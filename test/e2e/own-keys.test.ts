@@ -22,14 +22,15 @@ let gateway: Gateway
 let neighbour: Gateway
 let database: Database
 let secret: string
-/** Keys that the upstream does not take. */
-const refused = new Set<string>()
+/** Keys that the upstream does not take, and the status by which it says so. */
+const refused = new Map<string, number>()
 
 before(async () => {
   const answer = answerWhole()
   upstream = await ScriptedUpstream.start((request, response, socket) => {
-    if (!refused.has(presented(request.headers))) return answer(request, response, socket)
-    response.writeHead(401, { 'content-type': 'application/json' })
+    const status = refused.get(presented(request.headers))
+    if (status === undefined) return answer(request, response, socket)
+    response.writeHead(status, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ error: { message: 'Incorrect API key', code: 'invalid_api_key' } }))
   })
   const config = configFor(
@@ -286,7 +287,7 @@ describe('a provider key that its provider refuses', () => {
 
   it('is disabled, and the platform does not step in unasked', async () => {
     const tenant = await newTenant()
-    refused.add('sk-refused')
+    refused.set('sk-refused', 401)
     const id = await bringKey(gateway, tenant.token, ownKey('sk-refused'))
     const first = await ask(gateway, tenant)
     assert.deepEqual([first.status, first.keys], [403, ['sk-refused']])
@@ -318,9 +319,20 @@ describe('a provider key that its provider refuses', () => {
     await presents(tenant, 'sk-mended')
   })
 
+  it('stays as it is when it may have been about something else, and its owner is told', async () => {
+    const tenant = await newTenant()
+    refused.set('sk-doubted', 400)
+    const id = await bringKey(gateway, tenant.token, ownKey('sk-doubted'))
+    for (let repeat = 0; repeat < 2; repeat++) {
+      const { status, keys, body } = await ask(gateway, tenant)
+      assert.deepEqual([status, keys, body.error.code], [403, ['sk-doubted'], 'access_denied'])
+      assert.match(body.error.hint, new RegExp(`${id}/test`))
+    }
+  })
+
   it('gives way to the next key, and to the platform where its owner said so', async () => {
     const tenant = await newTenant()
-    refused.add('sk-bad-one')
+    refused.set('sk-bad-one', 401)
     const options = { priority: 1, fallback: 'platform' }
     const bad = await bringKey(gateway, tenant.token, ownKey('sk-bad-one', options))
     const good = await bringKey(gateway, tenant.token, ownKey('sk-good-one', { ...options, priority: 2 }))
@@ -328,7 +340,7 @@ describe('a provider key that its provider refuses', () => {
     assert.deepEqual([first.status, first.keys], [200, ['sk-bad-one', 'sk-good-one']])
     await isDisabled(tenant, bad)
     await presents(tenant, 'sk-good-one')
-    refused.add('sk-good-one')
+    refused.set('sk-good-one', 403)
     const second = await ask(gateway, tenant)
     assert.deepEqual([second.status, second.keys], [200, ['sk-good-one', PLATFORM_KEY]])
     await isDisabled(tenant, good)
