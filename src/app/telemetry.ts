@@ -130,7 +130,9 @@ export class Telemetry {
     this.#duration.observe({ route }, completed.durationMs / 1000)
     if (fault) this.#faults.inc({ code: fault.code })
     if (typeof facts.overhead_ms === 'number') this.#overhead.observe(facts.overhead_ms / 1000)
-    const { model, channel } = facts
+    const { model } = facts
+    // Customers' own channels are without number, and a metric that was once made stays.
+    const channel = facts.access_channel === 'byok' ? 'byok' : facts.channel
     if (typeof model === 'string' && typeof channel === 'string') this.#countUse(facts, model, channel)
     logWide(this.#log, levelOf(fault, completed), lineOf(completed, fault), 'request.completed')
   }

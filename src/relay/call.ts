@@ -34,6 +34,11 @@ export interface AttemptInput {
   readonly outbound: OutboundClient
 }
 
+/** Whose account serves a request on this way. */
+export function accessOf({ channel }: Offer): AccessChannel {
+  return channel.isPrivate ? 'byok' : 'platform'
+}
+
 /** When things happened in an attempt, by `performance.now()`. */
 export interface AttemptTiming {
   readonly sentAtMs: number

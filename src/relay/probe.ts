@@ -54,9 +54,12 @@ export async function probeProviderKey(
   return typeof answer === 'number' ? judge(answer) : { outcome: 'unreachable', detail: UNREACHABLE[answer.kind] }
 }
 
+/** Google answers 400 to a key that it does not know, and there is nothing else in this request to be at fault. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403])
+
 function judge(status: number): ProbeResult {
   if (status >= 200 && status < 300) return { outcome: 'ok', status, detail: 'The provider takes the key.' }
-  if (status === 401 || status === 403) return { outcome: 'refused', status, detail: 'The provider refuses the key.' }
+  if (REFUSALS.has(status)) return { outcome: 'refused', status, detail: 'The provider refuses the key.' }
   return { outcome: 'failed', status, detail: `The provider answers ${status}, which says nothing about the key.` }
 }
 

@@ -11,7 +11,7 @@ import type { Quota } from '#quota/quota.ts'
 import { planAttempts } from '#routing/plan.ts'
 import { Allowance } from './allowance.ts'
 import { answerHeaders } from './answer-headers.ts'
-import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
+import { type AttemptInput, type AttemptTiming, accessOf, type ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
 import type { Failure } from './failure.ts'
@@ -78,6 +78,7 @@ export class Relay {
       }
       this.#deps.privateOffers.noteAttempt(offer)
       facts.channel = offer.channel.id
+      facts.access_channel = accessOf(offer)
       facts.attempts = retryCount + 1
       failure = await (work.isStream ? this.#stream(input, model) : this.#whole(input, model))
       failure &&= this.#deps.privateOffers.explain(offer, failure)

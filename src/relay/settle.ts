@@ -6,7 +6,7 @@ import type { Charge } from '#metering/charge.ts'
 import type { Consumption, Meter } from '#metering/meter.ts'
 import type { Outcome } from '#metering/usage-record.ts'
 import { textTokens } from '#wire/token-estimate.ts'
-import type { AttemptInput } from './call.ts'
+import { type AttemptInput, accessOf } from './call.ts'
 
 /**
  * Records what a call used. The provider's report counts; what is missing of it, the input is estimated from the
@@ -25,7 +25,7 @@ export async function settle(
     keyId: call.principal.keyId,
     model,
     offer,
-    accessChannel: offer.channel.isPrivate ? 'byok' : 'platform',
+    accessChannel: accessOf(offer),
     usage,
     isEstimated,
     outcome,

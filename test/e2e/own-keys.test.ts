@@ -227,6 +227,9 @@ describe('a request of a workspace with a provider key of its own', () => {
       upstream.seen.slice(before).map(seen => presented(seen.headers)),
       ['sk-sdk', 'sk-sdk'],
     )
+    const metrics = await (await gateway.fetch('/metrics', { key: null })).text()
+    assert.match(metrics, /tollgate_cost_usd_total\{model="test-chat",channel="byok"\}/)
+    assert.ok(!metrics.includes('pkey_'), 'customers would be without number among the metrics')
     const report = await reported(tenant, 2, '?accessChannel=byok')
     assert.equal(report.summary.total_cost_decimal, '0.000202')
   })

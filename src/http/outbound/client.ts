@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Dispatcher, Pool } from 'undici'
 import { failureOf, type OutboundFailure } from './failure.ts'
 import { ForbiddenDestination, type OutboundGuard } from './guard.ts'
@@ -45,13 +46,16 @@ export interface Outgoing {
 const KEEP_ALIVE_MS = 4_000
 /** Connections are renewed after this, so that a change of DNS is followed. */
 const CONNECTION_LIFE_MS = 5 * 60_000
+/** Customers bring accounts of their own, any number of them over time. */
+const POOLS_MAX = 5_000
 
 /**
  * Calls upstreams over pooled HTTP/1.1 connections, one request at a time on each. Built on undici's dispatcher:
  * `fetch` would cost six times the CPU (measured, design §1).
  */
 export class OutboundClient {
-  readonly #pools = new Map<string, Pool>()
+  /** One that is dropped ends when the requests under way on it have ended. */
+  readonly #pools = new LRUCache<string, Pool>({ max: POOLS_MAX, dispose: pool => void pool.close().catch(() => {}) })
   readonly #guard: OutboundGuard | undefined
 
   /** @param guard judges the addresses that customers name; without one they are all refused */
@@ -82,7 +86,7 @@ export class OutboundClient {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map(pool => pool.destroy()))
+    await Promise.all(Array.from(this.#pools.values(), pool => pool.destroy()))
     this.#pools.clear()
   }
 
