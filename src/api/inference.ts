@@ -1,3 +1,5 @@
+import { Fault } from '#core/fault.ts'
+import { ACCESS_CHANNELS, type AccessChannel } from '#core/scene.ts'
 import type { Work } from '#core/work.ts'
 import type { rateHeaders } from '#http/inbound/rate-headers.ts'
 import { type AnyRoute, defineRoute, type Inbound, type RouteDocs } from '#http/inbound/route.ts'
@@ -45,9 +47,21 @@ export function inferenceRoute(deps: ApiDeps, endpoint: InferenceEndpoint): AnyR
 }
 
 function toCall(
-  { id, sink, receivedAtMs, facts }: Inbound,
+  { id, sink, receivedAtMs, facts, headers }: Inbound,
   principal: Principal,
   work: Work,
 ): Parameters<Relay['run']>[0] {
-  return { requestId: id, principal, work, sink, receivedAtMs, facts }
+  return { requestId: id, principal, work, access: accessOf(headers), sink, receivedAtMs, facts }
+}
+
+const ACCESS_HEADER = 'x-access-channel'
+
+/** Whose provider account the caller wants to be served by. @throws Fault `invalid_request` */
+function accessOf({ [ACCESS_HEADER]: wanted }: Inbound['headers']): AccessChannel | undefined {
+  if (wanted === undefined) return undefined
+  const access = ACCESS_CHANNELS.find(each => each === wanted)
+  if (access) return access
+  throw new Fault('invalid_request', `The header "${ACCESS_HEADER}" must be one of ${ACCESS_CHANNELS.join(', ')}.`, {
+    param: ACCESS_HEADER,
+  })
 }

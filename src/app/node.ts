@@ -6,7 +6,9 @@ import { PriceRegister } from '#catalog/price-register.ts'
 import { openApiDocument } from '#http/inbound/openapi.ts'
 import { InboundServer } from '#http/inbound/server.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
+import { OutboundGuard } from '#http/outbound/guard.ts'
 import type { Logger } from '#lib/log.ts'
+import { Vault } from '#lib/vault.ts'
 import { managementRoutes } from '#management/routes.ts'
 import { Journal } from '#metering/journal/journal.ts'
 import { Meter } from '#metering/meter.ts'
@@ -17,12 +19,16 @@ import { Quota } from '#quota/quota.ts'
 import { Rates } from '#quota/rate/rates.ts'
 import { rateBoard } from '#quota/rate/store.ts'
 import { Endpoints } from '#relay/endpoints.ts'
+import { PrivateOffers } from '#relay/private-offers.ts'
+import { probeProviderKey } from '#relay/probe.ts'
 import { Relay } from '#relay/relay.ts'
 import { ChangeFeed } from '#storage/changes.ts'
 import { type Database, openDatabase, ping } from '#storage/database.ts'
 import { StoredResponses } from '#stored-responses/stored-responses.ts'
 import { Authenticator } from '#tenants/authenticator.ts'
 import { CredentialHasher } from '#tenants/credential.ts'
+import { ProviderKeys } from '#tenants/provider-keys/provider-keys.ts'
+import { PROVIDER_KEYS_TOPIC } from '#tenants/provider-keys/store.ts'
 import type { Environment } from './config/environment.ts'
 import { backgroundDuties, type Duty } from './duties.ts'
 import type { Foundation } from './foundation.ts'
@@ -71,7 +77,9 @@ export class ServingNode {
   readonly #shipper: Shipper
   readonly #quota: Quota
   readonly #rates: Rates
+  readonly #guard: OutboundGuard
   readonly #outbound: OutboundClient
+  readonly #providerKeys: ProviderKeys
   readonly #relay: Relay
   readonly #server: InboundServer
   readonly #storedResponses: StoredResponses
@@ -79,6 +87,7 @@ export class ServingNode {
   readonly #environment: Environment
   /** What this process counts. */
   readonly metrics: Registry
+  #port: number | undefined
   #isDraining = false
 
   /** @throws ConfigError when the configuration has a mistake */
@@ -94,6 +103,7 @@ export class ServingNode {
     const telemetry = new Telemetry(log)
     const onError = (error: unknown, duty: string) => telemetry.dutyFailed(error, duty)
     const hasher = new CredentialHasher(foundation.secret)
+    const vault = new Vault(foundation.secret)
     this.#environment = environment
     this.metrics = telemetry.registry
     this.#log = log
@@ -108,6 +118,7 @@ export class ServingNode {
       address: foundation.address,
       onChange: (topic, subject) => {
         if (ABOUT_QUOTA.has(topic)) this.#quota.heard(topic, subject)
+        else if (topic === PROVIDER_KEYS_TOPIC) this.#providerKeys.forget(subject)
         else authenticator.forget(subject)
       },
       onError,
@@ -136,12 +147,25 @@ export class ServingNode {
       onRejected: error => telemetry.usageRejected(error),
       onError,
     })
-    this.#outbound = new OutboundClient()
+    this.#providerKeys = new ProviderKeys({
+      database: this.#database,
+      vault,
+      feedLagMs: () => this.#feed.lagMs,
+      onDisabled: (key, reason) => telemetry.providerKeyDisabled(key, reason),
+      onError,
+    })
+    this.#guard = new OutboundGuard({ trustedNetworks: environment.trustedNetworks, ownPort: () => this.#port })
+    this.#outbound = new OutboundClient(this.#guard)
     this.#relay = new Relay({
       catalog: () => settings.current.catalog,
       keepAliveMs: settings.current.keepAliveMs,
       showsRouting: () => settings.current.showsRouting,
       endpoints: new Endpoints(PROVIDERS),
+      privateOffers: new PrivateOffers({
+        providerKeys: this.#providerKeys,
+        providers: PROVIDERS,
+        fee: () => settings.current.byokFee,
+      }),
       outbound: this.#outbound,
       quota: this.#quota,
       meter: new Meter({ journal: this.#journal, shipper: this.#shipper, durability: settings.current.durability }),
@@ -153,7 +177,7 @@ export class ServingNode {
       onError,
     })
     this.#duties = backgroundDuties({ database: this.#database, settings, telemetry, onError })
-    this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
+    this.#server = this.#createServer(options, { authenticator, hasher, vault, telemetry })
     this.#watch(telemetry)
   }
 
@@ -162,17 +186,18 @@ export class ServingNode {
     try {
       await this.#journal.open()
       await this.#feed.start()
-      await this.#prices.enter(this.#settings.current.catalog)
+      await this.#prices.enter(this.#settings.current.catalog, this.#settings.current.byokFee)
       this.#shipper.start()
       // What an earlier life has spent is posted before its leases are given back.
       await this.#shipper.shipped()
       await this.#quota.start()
       await this.#rates.start()
       this.#storedResponses.start()
+      this.#providerKeys.start()
       for (const duty of this.#duties) duty.start()
-      const port = await listenOn(this.#server, this.#environment)
-      this.#settings.follow(({ catalog }) => this.#prices.enter(catalog))
-      return port
+      this.#port = await listenOn(this.#server, this.#environment)
+      this.#settings.follow(({ catalog, byokFee }) => this.#prices.enter(catalog, byokFee))
+      return this.#port
     } catch (error) {
       await this.#release()
       throw error
@@ -211,6 +236,7 @@ export class ServingNode {
     await this.#rates.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
+    await this.#providerKeys.stop()
     await Promise.all(this.#duties.map(duty => duty.stop()))
     await this.#feed.stop()
     await this.#journal.close()
@@ -223,8 +249,9 @@ export class ServingNode {
     {
       authenticator,
       hasher,
+      vault,
       telemetry,
-    }: { authenticator: Authenticator; hasher: CredentialHasher; telemetry: Telemetry },
+    }: { authenticator: Authenticator; hasher: CredentialHasher; vault: Vault; telemetry: Telemetry },
   ): InboundServer {
     const { registry } = telemetry
     const metrics: Pick<Registry, 'metrics' | 'contentType'> = {
@@ -239,7 +266,15 @@ export class ServingNode {
         storedResponses: this.#storedResponses,
         catalog: () => this.#settings.current.catalog,
       }),
-      ...managementRoutes({ ...callers, database: this.#database, hasher }),
+      ...managementRoutes({
+        ...callers,
+        database: this.#database,
+        hasher,
+        vault,
+        providers: new Set(PROVIDERS.keys()),
+        objectionTo: url => this.#guard.objectionTo(url),
+        probe: key => probeProviderKey({ outbound: this.#outbound, providers: PROVIDERS }, key),
+      }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),
         metrics,

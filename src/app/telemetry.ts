@@ -6,6 +6,7 @@ import { type Logger, logWide, type WideLevel } from '#lib/log.ts'
 import { scrub } from '#lib/scrub.ts'
 import type { QuotaObserver } from '#quota/quota.ts'
 import type { Difference } from '#reconciliation/store.ts'
+import type { ProviderKey } from '#tenants/provider-keys/provider-key.ts'
 
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const QUOTA_WAIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -82,6 +83,12 @@ export class Telemetry {
     registers: [this.registry],
   })
 
+  readonly #providerKeysDisabled = new Counter({
+    name: 'tollgate_provider_keys_disabled_total',
+    help: 'Provider keys of customers that their provider refused and that are not used any more.',
+    labelNames: ['provider'],
+    registers: [this.registry],
+  })
   readonly #grants = new Counter({
     name: 'tollgate_quota_grants_total',
     help: 'Grants that this node took from balances and key limits.',
@@ -146,7 +153,9 @@ export class Telemetry {
     this.#duration.observe({ route }, completed.durationMs / 1000)
     if (fault) this.#faults.inc({ code: fault.code })
     if (typeof facts.overhead_ms === 'number') this.#overhead.observe(facts.overhead_ms / 1000)
-    const { model, channel } = facts
+    const { model } = facts
+    // Customers' own channels are without number, and a metric that was once made stays.
+    const channel = facts.access_channel === 'byok' ? 'byok' : facts.channel
     if (typeof model === 'string' && typeof channel === 'string') this.#countUse(facts, model, channel)
     logWide(this.#log, levelOf(fault, completed), lineOf(completed, fault), 'request.completed')
   }
@@ -181,6 +190,11 @@ export class Telemetry {
         ? { balance_usd: figures.balance }
         : { api_key_id: figures.keyId, used_usd: figures.used, limit_usd: figures.limit }
     this.#log.warn({ kind, organization_id: organizationId, threshold, ...about }, 'budget.alert')
+  }
+
+  providerKeyDisabled({ id, provider, workspaceId }: ProviderKey, reason: string): void {
+    this.#providerKeysDisabled.inc({ provider })
+    this.#log.warn({ provider_key_id: id, provider, workspace_id: workspaceId, reason }, 'provider_key.disabled')
   }
 
   /** A background duty failed; it will be tried again. */

@@ -13,7 +13,7 @@ export interface CatalogProblem {
 }
 
 /** Generous where silence is normal: reasoning models think for minutes before and between bytes. */
-const TIMEOUTS_DEFAULT = { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 }
+export const TIMEOUTS_DEFAULT: Channel['timeouts'] = { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 }
 
 export interface CatalogConfig {
   readonly channels: readonly ChannelConfig[]

@@ -4,7 +4,7 @@ import type { Price } from './price.ts'
 
 export type DeliveryTier = 'official' | 'verified'
 
-/** An account at a provider, by which models are reached. */
+/** An account at a provider, by which models are reached: the operator's, or one that a customer brought. */
 export interface Channel {
   /** Public (`_routing.channel.id`). */
   readonly id: string
@@ -20,6 +20,8 @@ export interface Channel {
   readonly tier: DeliveryTier
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number }
   readonly quirks: Quirks
+  /** A customer's own: only their requests go there, and through the outbound guard. */
+  readonly isPrivate?: true
 }
 
 /** One way to reach a model, with what that way costs. */

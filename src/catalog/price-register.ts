@@ -1,5 +1,7 @@
 import type { Database } from '#storage/database.ts'
 import type { Catalog } from './catalog.ts'
+import { toFeePrice } from './fee.ts'
+import type { Fee } from './price.ts'
 import { recordPrices } from './store.ts'
 
 /** Sees to it that every price is on record before anything is charged at it. */
@@ -12,9 +14,13 @@ export class PriceRegister {
     this.#database = database
   }
 
-  /** @throws the database's error, when a price is new and cannot be written down */
-  async enter({ models }: Catalog): Promise<void> {
-    const prices = [...models.values()].flatMap(({ offers }) => offers.map(({ price }) => price))
+  /**
+   * @param fee what requests cost that a customer's own provider key serves
+   * @throws the database's error, when a price is new and cannot be written down
+   */
+  async enter({ models }: Catalog, fee: Fee): Promise<void> {
+    const offered = [...models.values()].flatMap(({ offers }) => offers.map(({ price }) => price))
+    const prices = [...offered, ...offered.map(price => toFeePrice(price, fee))]
     const unrecorded = prices.filter(({ version }) => !this.#recorded.has(version))
     if (unrecorded.length === 0) return
     await recordPrices(this.#database, unrecorded)

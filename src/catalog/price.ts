@@ -39,7 +39,20 @@ export interface Price {
   readonly tiers: readonly PriceTier[]
   /** Where the rates were found if not in the configuration. */
   readonly book: BookReference | undefined
+  /** Charged in place of what the rates come to, where a customer's own provider key serves. */
+  readonly fee?: Fee
 }
+
+/** What the platform takes of a request that a customer's own provider key serves. */
+export interface Fee {
+  /** Of what the platform's price would come to, in millionths. */
+  readonly share: bigint
+  /** For each request beside it, in the parts of a dollar that rates have. */
+  readonly perRequest: bigint
+}
+
+/** The whole of a price, as a {@link Fee.share}. */
+export const WHOLE_SHARE = 1_000_000n
 
 /** The whole of a request with more input than `above`, cached input included, is charged at these token rates. */
 export interface PriceTier {
@@ -73,8 +86,12 @@ export function parsePrice(config: PriceConfig, book?: BookReference): Price {
     above: tier.above,
     rates: parseRates(tier, TOKEN_RATES, exponent),
   }))
-  const price = { rates, tiers, book }
-  return { version: versionOf(price), ...price }
+  return withVersion({ rates, tiers, book })
+}
+
+export function withVersion(price: Omit<Price, 'version'>): Price {
+  const digest = createHash('sha256').update(definitionOf(price)).digest('hex')
+  return { version: `pv_${digest.slice(0, 16)}`, ...price }
 }
 
 function parseRates<Name extends RateName>(
@@ -96,9 +113,10 @@ export function ratesFor({ rates, tiers }: Price, inputTokens: number): TokenRat
   return tiers.findLast(({ above }) => inputTokens > above)?.rates ?? rates
 }
 
-/** Whether nothing that it is for costs anything. */
-export function isFree({ rates, tiers }: Price): boolean {
-  return [rates, ...tiers.map(tier => tier.rates)].every(each => Object.values(each).every(rate => rate === 0n))
+/** Whether nothing is ever charged at it. */
+export function isFree({ rates, tiers, fee }: Price): boolean {
+  const all = [rates, ...tiers.map(tier => tier.rates)].flatMap(each => Object.values(each))
+  return (fee?.share === 0n || all.every(rate => rate === 0n)) && (fee?.perRequest ?? 0n) === 0n
 }
 
 /** A price in words that can be written down: US dollars for one token, request or unit, as decimals. */
@@ -106,16 +124,21 @@ export interface PriceDefinition {
   readonly book?: BookReference
   readonly rates: Readonly<Partial<Record<RateName, string>>>
   readonly tiers?: readonly { readonly above: number; readonly rates: Readonly<Partial<Record<TokenRate, string>>> }[]
+  /** `share` of what the rates come to, 1 for all of it, and `per_request` beside it. */
+  readonly fee?: { readonly share: string; readonly per_request: string }
 }
 
 /** The price's definition, of which its version is the hash: the first 16 hex digits of the SHA-256 of this text. */
 export function definitionOf(price: Omit<Price, 'version'>): string {
-  const { book, rates, tiers } = price
+  const { book, rates, tiers, fee } = price
   const definition: PriceDefinition = {
     ...(book && { book: { edition: book.edition, entry: book.entry } }),
     rates: inWords(rates, RATE_NAMES),
     ...(tiers.length > 0 && {
       tiers: tiers.map(tier => ({ above: tier.above, rates: inWords(tier.rates, TOKEN_RATES) })),
+    }),
+    ...(fee && {
+      fee: { share: formatDecimal(fee.share, SHARE_PLACES), per_request: formatDecimal(fee.perRequest, RATE_PLACES) },
     }),
   }
   return JSON.stringify(definition)
@@ -133,9 +156,8 @@ function inWords<Name extends RateName>(
   return words
 }
 
-function versionOf(price: Omit<Price, 'version'>): string {
-  return `pv_${createHash('sha256').update(definitionOf(price)).digest('hex').slice(0, 16)}`
-}
+/** Of {@link WHOLE_SHARE}. */
+const SHARE_PLACES = 6
 
 const MILLION_PLACES = 6
 

@@ -41,6 +41,15 @@ export const PriceConfig = Type.Object(
   closed,
 )
 
+/** What is charged for requests that a customer's own provider key serves. */
+export const FeeConfig = Type.Object(
+  {
+    percent: Type.Optional(Type.String({ pattern: '^\\d{1,3}(\\.\\d{1,4})?$', description: 'e.g. "5" or "0.25"' })),
+    per_request: Type.Optional(Decimal),
+  },
+  closed,
+)
+
 /** Wire formats of upstream endpoints, by the names that `formats` takes. */
 const CHANNEL_FORMATS = ['chat-completions', 'responses', 'messages', 'generate-content', 'embeddings'] as const
 
@@ -115,6 +124,7 @@ export const ModelConfig = Type.Object(
 )
 
 export type PriceTierConfig = Static<typeof PriceTierConfig>
+export type FeeConfig = Static<typeof FeeConfig>
 export type PriceConfig = Static<typeof PriceConfig>
 export type ChannelConfig = Static<typeof ChannelConfig>
 export type ModelConfig = Static<typeof ModelConfig>

@@ -74,7 +74,7 @@ function showVersion(version: string, { json }: OutputOptions): Promise<void> {
     if (!found) throw new ConfigError(`No configuration that was loaded had a price "${version}".`)
     const { definition, recordedAt } = found
     if (json) return printJson({ version, recorded_at: recordedAt.toISOString(), ...definition })
-    const { book, rates, tiers = [] } = definition
+    const { book, rates, tiers = [], fee } = definition
     const since = `${version}, in force since ${recordedAt.toISOString()}`
     process.stdout.write(`${since}${book ? `, from ${book.entry} in ${book.edition}` : ''}\n`)
     const bounds = [{ above: 0, rates }, ...tiers]
@@ -82,6 +82,7 @@ function showVersion(version: string, { json }: OutputOptions): Promise<void> {
       Object.entries(tier.rates).map(([name, usd]) => [name, usd, String(tier.above)]),
     )
     printTable(['FOR ONE', 'USD', 'INPUT TOKENS ABOVE'], rows)
+    if (fee) process.stdout.write(`of which ${fee.share} is charged, and ${fee.per_request} USD a request\n`)
   })
 }
 

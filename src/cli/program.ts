@@ -7,6 +7,7 @@ import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
 import { addModels } from './models.ts'
 import { addOrgs } from './orgs.ts'
+import { addProviderKeys } from './provider-keys.ts'
 import { addReconcile } from './reconcile.ts'
 import { addTokens } from './tokens.ts'
 
@@ -16,8 +17,10 @@ Environment:
   TOLLGATE_CONFIG      configuration file (./tollgate.yaml when present)
   TOLLGATE_DATA        data folder (./data)
   DATABASE_URL         an external Postgres 14 or newer (embedded when absent)
-  TOLLGATE_SECRET      key-hashing secret, 32 characters or more (generated when absent)
+  TOLLGATE_SECRET      hashes and encrypts keys, 32 characters or more (generated when absent)
   TOLLGATE_WORKERS     processes sharing the port (1)
+  TOLLGATE_TRUSTED_NETWORKS
+                       networks that customers' URLs may lead to, e.g. 10.0.0.0/8,fd00::/8 (none)
   LOG_LEVEL            trace, debug, info, warn, error, fatal, silent (info)
 `
 
@@ -39,6 +42,7 @@ export function createProgram(): Command {
   addDoctor(program)
   addOrgs(program)
   addKeys(program)
+  addProviderKeys(program)
   addCredit(program)
   addTokens(program)
   addModels(program)

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { type Environment, readEnvironment } from '#app/config/environment.ts'
 import { DataLock } from '#app/data-lock.ts'
 import { guardSecret, loadSecret } from '#app/secret.ts'
+import { Vault } from '#lib/vault.ts'
 import { type Database, type DatabaseAddress, openDatabase, ping } from '#storage/database.ts'
 import { EmbeddedPostgres, socketFolder } from '#storage/embedded/server.ts'
 import { migrate } from '#storage/migrate.ts'
@@ -11,6 +12,7 @@ export interface CommandContext {
   readonly database: Database
   readonly hasher: CredentialHasher
   readonly environment: Environment
+  readonly vault: Vault
 }
 
 /**
@@ -27,7 +29,7 @@ export async function withDatabase(run: (context: CommandContext) => Promise<voi
   await migrate(database)
   const secret = await loadSecret(environment.secret, environment.dataFolder)
   await guardSecret(database, secret)
-  await run({ database, hasher: new CredentialHasher(secret), environment })
+  await run({ database, hasher: new CredentialHasher(secret), vault: new Vault(secret), environment })
 }
 
 async function findDatabase(

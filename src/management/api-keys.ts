@@ -13,7 +13,7 @@ import {
   rotateApiKey,
   updateApiKey,
 } from '#tenants/store.ts'
-import { parseBody } from './body.ts'
+import { refuseFields } from './body.ts'
 import { decodeKeySettings, KeyChangesSchema, NewKeySchema } from './key-settings.ts'
 import { KEY_SUMMARY_FIELDS, KeySummarySchema, summarizeKey, summarizeKeys } from './key-summary.ts'
 import { decodeListQuery, ListQuerySchema, toPage, unknownCursor } from './list-query.ts'
@@ -192,13 +192,4 @@ const SHOWN_CHARACTERS_MAX = 100
 
 function unknownKey(keyId: string): Fault {
   return new Fault('not_found', `There is no API key "${keyId.slice(0, SHOWN_CHARACTERS_MAX)}" in this workspace.`)
-}
-
-function refuseFields(body: Buffer): void {
-  const [field] = Object.keys(parseBody(body, { spellings: {}, amounts: [] }))
-  if (field !== undefined) {
-    throw new Fault('invalid_request', `\`${field.slice(0, SHOWN_CHARACTERS_MAX)}\` is not a known field.`, {
-      param: field,
-    })
-  }
 }

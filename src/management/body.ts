@@ -41,6 +41,18 @@ function parseJson(text: string, isAmount: (name: string) => boolean): unknown {
   }
 }
 
+const SHOWN_CHARACTERS_MAX = 100
+
+/** For routes whose body, if any, is empty. @throws Fault `invalid_request` naming a field */
+export function refuseFields(body: Buffer): void {
+  const [field] = Object.keys(parseBody(body, { spellings: {}, amounts: [] }))
+  if (field !== undefined) {
+    throw new Fault('invalid_request', `\`${field.slice(0, SHOWN_CHARACTERS_MAX)}\` is not a known field.`, {
+      param: field,
+    })
+  }
+}
+
 /** The refusal of a body: the first field in the error, all of them beside it. */
 export function invalidFields(errors: readonly ValidationError[]): Fault {
   const [first] = errors

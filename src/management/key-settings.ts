@@ -4,7 +4,8 @@ import { formatUsd, parseUsd } from '#core/money.ts'
 import { violationFinder } from '#core/validate.ts'
 import { DELIVERY_POLICIES } from '#tenants/principal.ts'
 import type { ApiKeyChanges } from '#tenants/store.ts'
-import { type BodyOptions, invalidFields, parseBody, toValidationErrors } from './body.ts'
+import { type BodyOptions, invalidFields, parseBody } from './body.ts'
+import { decodeModels, decodeName, decodeSettings, type SettingDecoders } from './settings.ts'
 import { parseTime } from './time.ts'
 
 const NAME_CHARACTERS_MAX = 50
@@ -68,46 +69,26 @@ const FIND_VIOLATIONS = {
  */
 export function decodeKeySettings(bytes: Buffer, kind: keyof typeof FIND_VIOLATIONS): ApiKeyChanges {
   const body = parseBody(bytes, BODY)
-  const errors = toValidationErrors(FIND_VIOLATIONS[kind](body))
-  const settings: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(body)) {
-    const decoder = DECODERS[field]
-    if (!decoder || errors.some(error => error.field === field || error.field.startsWith(`${field}[`))) continue
-    try {
-      settings[decoder.setting] = value === null ? undefined : decoder.decode(value as never)
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error
-      errors.push({ field, message: error.message })
-    }
-  }
-  if (kind === 'new' && hasPassed(settings.expiresAt))
-    errors.push({ field: 'expires_at', message: 'has passed already' })
-  if (errors.length > 0) throw invalidFields(errors)
+  const settings = decodeSettings<ApiKeyChanges>(body, FIND_VIOLATIONS[kind](body), DECODERS)
+  if (kind === 'new') refuseDead(settings)
   refuseForeignCurrency(body.limit_currency)
   return settings
 }
 
 /** A key can be ended by this; none is born dead on purpose. */
-function hasPassed(time: unknown): boolean {
-  return time instanceof Date && time.getTime() <= Date.now()
+function refuseDead({ expiresAt }: ApiKeyChanges): void {
+  if (!expiresAt || expiresAt.getTime() > Date.now()) return
+  throw invalidFields([{ field: 'expires_at', message: 'has passed already' }])
 }
 
-/** From a field that fits its schema to a setting. @throws RangeError with what is wrong with the field */
-const DECODERS: Readonly<Record<string, { setting: keyof ApiKeyChanges; decode(value: never): unknown }>> = {
+const DECODERS: SettingDecoders<ApiKeyChanges> = {
   name: { setting: 'name', decode: decodeName },
   status: { setting: 'status', decode: (status: string) => status },
   limit_amount: { setting: 'limitAmount', decode: decodeAmount },
-  models: { setting: 'models', decode: (ids: string[]) => (ids.length === 0 ? undefined : [...new Set(ids)]) },
+  models: { setting: 'models', decode: decodeModels },
   expires_at: { setting: 'expiresAt', decode: decodeTime },
   delivery_policy: { setting: 'deliveryPolicy', decode: (policy: string) => policy },
   requests_per_minute: { setting: 'requestsPerMinute', decode: (rate: number) => rate },
-}
-
-/** Postgres holds no zero byte, and a list of keys no line break. */
-function decodeName(text: string): string {
-  if (/\p{Cc}/u.test(text)) throw new RangeError('must not contain control characters')
-  if (text.trim() === '') throw new RangeError('must not be empty')
-  return text.trim()
 }
 
 function decodeAmount(text: string): string {

@@ -1,6 +1,7 @@
 import { bearerToken } from '#http/inbound/bearer-token.ts'
 import { rateHeaders } from '#http/inbound/rate-headers.ts'
 import { type AnyRoute, defineRoute, type Inbound, type Route, type RouteDocs } from '#http/inbound/route.ts'
+import type { Vault } from '#lib/vault.ts'
 import { rateFault } from '#quota/rate/fault.ts'
 import type { Rates } from '#quota/rate/rates.ts'
 import { orUnavailable } from '#storage/availability.ts'
@@ -8,6 +9,7 @@ import type { Database } from '#storage/database.ts'
 import type { Authenticator } from '#tenants/authenticator.ts'
 import type { CredentialHasher } from '#tenants/credential.ts'
 import { type Manager, organizationRate, type RoleRates } from '#tenants/principal.ts'
+import type { OpenProviderKey, TestOutcome } from '#tenants/provider-keys/provider-key.ts'
 
 export interface ManagementDeps {
   readonly authenticator: Authenticator
@@ -15,6 +17,13 @@ export interface ManagementDeps {
   roleRates(): RoleRates
   readonly database: Database
   readonly hasher: CredentialHasher
+  readonly vault: Vault
+  /** Names of the adapters that exist. */
+  readonly providers: ReadonlySet<string>
+  /** What is wrong with an address that a customer names, as far as the address shows it. */
+  objectionTo(url: URL): string | undefined
+  /** Asks a key's provider, at no cost, whether it takes the key. */
+  probe(key: OpenProviderKey): Promise<{ outcome: TestOutcome; status?: number; detail: string }>
 }
 
 export interface ManagementEndpoint extends Pick<Route, 'method' | 'path' | 'bodyBytesMax'> {

@@ -1,4 +1,4 @@
-import { type Price, RATE_PLACES, ratesFor, type TokenRate, type TokenRates } from '#catalog/price.ts'
+import { type Price, RATE_PLACES, ratesFor, type TokenRate, type TokenRates, WHOLE_SHARE } from '#catalog/price.ts'
 import { divideHalfEven, type Picodollars } from '#core/money.ts'
 import { QUANTITY_PLACES, type Quantity, UNITS, type Unit, type Usage, wholeQuantity } from '#core/usage.ts'
 
@@ -15,7 +15,19 @@ export type UsageUnit = 'per_token' | 'per_request' | `per_${Unit}`
 
 /** Costs are reckoned in 10⁻³² USD: rates are of 10⁻²⁰, and quantities of units of 10⁻¹². */
 export const PER_QUANTITY = 10n ** BigInt(QUANTITY_PLACES)
-export const PER_PICODOLLAR = 10n ** BigInt(RATE_PLACES + QUANTITY_PLACES - 12)
+
+/** What is charged, in a picodollar: a share of a cost has six places more. */
+export const PER_CHARGED = 10n ** BigInt(RATE_PLACES + QUANTITY_PLACES - 12) * WHOLE_SHARE
+
+/** What is charged of what the rates come to, in 10⁻³⁸ USD. @param sum in 10⁻³² USD */
+export function charged(sum: bigint, price: Price): bigint {
+  return shared(sum, price) + (price.fee?.perRequest ?? 0n) * PER_QUANTITY * WHOLE_SHARE
+}
+
+/** As {@link charged}, without what the request itself costs. */
+export function shared(sum: bigint, { fee }: Price): bigint {
+  return sum * (fee?.share ?? WHOLE_SHARE)
+}
 
 /**
  * Usage times price, rounded once. Tokens are split into disjoint parts first, so that a cached or an audio token is
@@ -29,7 +41,7 @@ export function computeCharge(usage: Usage, price: Price): Charge {
   for (const [name, tokens] of Object.entries(tokenParts(usage)) as [TokenRate, number][]) {
     if (tokens > 0) forTokens += BigInt(tokens) * rateFor(name, rates)
   }
-  const cost = divideHalfEven(forTokens * PER_QUANTITY + costOfUnits(usage, price), PER_PICODOLLAR)
+  const cost = divideHalfEven(charged(forTokens * PER_QUANTITY + costOfUnits(usage, price), price), PER_CHARGED)
   return { cost, ...billedBy(usage, price), priceVersion: price.version }
 }
 

@@ -1,7 +1,7 @@
 import { type Price, type PriceTier, TOKEN_RATES, type TokenRate, type TokenRates } from '#catalog/price.ts'
 import { largerOf, type Picodollars } from '#core/money.ts'
 import type { Usage } from '#core/usage.ts'
-import { costOfUnits, PER_PICODOLLAR, PER_QUANTITY, rateFor } from './charge.ts'
+import { charged, costOfUnits, PER_CHARGED, PER_QUANTITY, rateFor, shared } from './charge.ts'
 
 /**
  * The most that `computeCharge` makes of any usage within the bounds, at whichever tier.
@@ -15,13 +15,16 @@ export function chargeAtMost(bounds: Usage, price: Price): Picodollars {
   const tokens = reachableRates(price, bounds)
     .map(rates => dearest('input', inputTokens, bounds, rates) + dearest('output', outputTokens, bounds, rates))
     .reduce(largerOf)
-  return picodollarsUp((tokens + (price.rates.request ?? 0n)) * PER_QUANTITY + costOfUnits(bounds, price))
+  return picodollarsUp(
+    charged((tokens + (price.rates.request ?? 0n)) * PER_QUANTITY + costOfUnits(bounds, price), price),
+  )
 }
 
 /** The most that so much more output costs in a request within the bounds. */
 export function outputAtMost(outputTokens: number, bounds: Usage, price: Price): Picodollars {
   const rates = reachableRates(price, bounds)
-  return picodollarsUp(rates.map(each => dearest('output', outputTokens, bounds, each)).reduce(largerOf) * PER_QUANTITY)
+  const most = rates.map(each => dearest('output', outputTokens, bounds, each)).reduce(largerOf)
+  return picodollarsUp(shared(most * PER_QUANTITY, price))
 }
 
 function reachableRates({ rates, tiers }: Price, { inputTokens = 0 }: Usage): TokenRates[] {
@@ -64,5 +67,5 @@ function mostOf(name: TokenRate, usage: Usage, rates: TokenRates): number {
 
 /** Rounded up: a bound may not be below what it bounds. */
 function picodollarsUp(amount: bigint): Picodollars {
-  return (amount + PER_PICODOLLAR - 1n) / PER_PICODOLLAR
+  return (amount + PER_CHARGED - 1n) / PER_CHARGED
 }

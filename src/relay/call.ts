@@ -1,4 +1,5 @@
 import type { Offer } from '#catalog/catalog.ts'
+import type { AccessChannel } from '#core/scene.ts'
 import type { Sink } from '#core/sink.ts'
 import type { Exchange, Work } from '#core/work.ts'
 import type { OutboundClient, OutboundRequest } from '#http/outbound/client.ts'
@@ -11,6 +12,8 @@ export interface ClientCall {
   readonly requestId: string
   readonly principal: Principal
   readonly work: Work
+  /** Whose provider account is to serve it; `undefined`: the customer's own where there is one. */
+  readonly access: AccessChannel | undefined
   readonly sink: Sink
   /** `performance.now()` when its headers were in. */
   readonly receivedAtMs: number
@@ -31,6 +34,11 @@ export interface AttemptInput {
   readonly exchange: Exchange
   readonly request: OutboundRequest
   readonly outbound: OutboundClient
+}
+
+/** Whose account serves a request on this way. */
+export function accessOf({ channel }: Offer): AccessChannel {
+  return channel.isPrivate ? 'byok' : 'platform'
 }
 
 /** When things happened in an attempt, by `performance.now()`. */

@@ -9,14 +9,25 @@ export interface Failure {
    * would say the same, because the request itself is at fault.
    */
   readonly kind: 'safe' | 'uncertain' | 'final'
+  /** Of the upstream's answer, where there was one. */
+  readonly status?: number
 }
 
 /** The upstream could not be reached or broke off before an answer began. */
 export function failureOfConnection({ kind, wasSent, cause }: OutboundFailure): Failure {
+  if (kind === 'forbidden') return { kind: 'safe', fault: forbidden(cause) }
   const fault = TIMEOUTS.has(kind)
     ? new Fault('timeout_error', 'The model did not answer in time.', { cause })
     : new Fault('upstream_error', 'The model provider could not be reached or broke off.', { cause })
   return { kind: wasSent ? 'uncertain' : 'safe', fault }
+}
+
+/** Only customers' addresses are judged, so whoever reads this can change it. */
+function forbidden(cause: Error): Fault {
+  return new Fault('access_denied', 'The base_url of this provider key leads where this gateway may not go.', {
+    hint: 'It has to be https and lead to public addresses.',
+    cause,
+  })
 }
 
 const TIMEOUTS: ReadonlySet<OutboundFailure['kind']> = new Set([
@@ -30,8 +41,8 @@ const REFUSED_UNDONE = new Set([401, 402, 403, 404, 429, 503, 529])
 
 /** The upstream answered with an error status. @param fault what the format makes of it */
 export function failureOfStatus(status: number, fault: Fault): Failure {
-  if (fault.status < 500) return { kind: 'final', fault }
-  return { kind: REFUSED_UNDONE.has(status) ? 'safe' : 'uncertain', fault }
+  if (fault.status < 500) return { kind: 'final', fault, status }
+  return { kind: REFUSED_UNDONE.has(status) ? 'safe' : 'uncertain', fault, status }
 }
 
 const RETRY_AFTER_SECONDS_MAX = 300

@@ -12,11 +12,12 @@ import type { Quota } from '#quota/quota.ts'
 import { planAttempts } from '#routing/plan.ts'
 import { Allowance } from './allowance.ts'
 import { answerHeaders } from './answer-headers.ts'
-import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
+import { type AttemptInput, type AttemptTiming, accessOf, type ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
 import { type Fruitless, recordFailure } from './failed-attempt.ts'
 import type { Failure } from './failure.ts'
+import type { PrivateOffers } from './private-offers.ts'
 import { settle } from './settle.ts'
 import { StreamAttempt } from './stream-attempt.ts'
 import { WholeAttempt } from './whole-attempt.ts'
@@ -25,6 +26,7 @@ export interface RelayDeps {
   /** The current snapshot. */
   catalog(): Catalog
   readonly endpoints: Endpoints
+  readonly privateOffers: PrivateOffers
   readonly outbound: OutboundClient
   readonly meter: Meter
   readonly quota: Quota
@@ -58,7 +60,8 @@ export class Relay {
     const model = resolveModel(this.#deps.catalog(), work.model, principal.models)
     assertScene(model, call)
     this.#deps.meter.assertAccepting()
-    const plan = planAttempts(model, offer => this.#endpointOf(offer, call) !== undefined)
+    const offers = await this.#deps.privateOffers.candidates(call, model)
+    const plan = planAttempts({ ...model, offers }, offer => this.#endpointOf(offer, call) !== undefined)
     Object.assign(facts, {
       model: model.id,
       scene: work.scene,
@@ -75,9 +78,12 @@ export class Relay {
         hold,
         allowance: this.#allow(offer, estimate, hold),
       }
+      this.#deps.privateOffers.noteAttempt(offer)
       facts.channel = offer.channel.id
+      facts.access_channel = accessOf(offer)
       facts.attempts = retryCount + 1
       failure = await (work.isStream ? this.#stream(input, model) : this.#whole(input, model))
+      failure &&= this.#deps.privateOffers.explain(offer, failure)
       if (failure?.kind !== 'safe') break
     }
     const fallback = failure?.kind === 'final' ? undefined : work.answerWithoutUpstream?.(model.limits)
@@ -123,7 +129,12 @@ export class Relay {
       quirks: channel.quirks,
       routing: this.#deps.showsRouting()
         ? {
-            channel: { id: channel.id, name: channel.name, provider: channel.provider, channelType: 'PLATFORM' },
+            channel: {
+              id: channel.id,
+              name: channel.name,
+              provider: channel.provider,
+              channelType: channel.isPrivate ? 'PRIVATE' : 'PLATFORM',
+            },
             cached: false,
             retryCount,
           }
@@ -159,6 +170,7 @@ export class Relay {
       body: exchange.body,
       scope: channel.id,
       timeouts: channel.timeouts,
+      isGuarded: channel.isPrivate === true && channel.baseUrl !== undefined,
     }
   }
 
@@ -241,7 +253,8 @@ function exhausted({ fault, kind }: Failure, planned: number): Fault {
     cause: fault.cause ?? fault,
   }
   if (fault.code === 'all_channels_failed') return new Fault('all_channels_failed', fault.message, hints)
-  if (kind !== 'safe' || planned === 1) return fault
+  // What the caller can mend is told, whatever else was tried.
+  if (kind !== 'safe' || planned === 1 || fault.status < 500) return fault
   return new Fault('all_channels_failed', 'No provider could take this request.', hints)
 }
 

@@ -6,7 +6,7 @@ import { type Charge, pricedUnits } from '#metering/charge.ts'
 import type { Consumption, Meter } from '#metering/meter.ts'
 import type { Outcome } from '#metering/usage-record.ts'
 import { textTokens } from '#wire/token-estimate.ts'
-import type { AttemptInput } from './call.ts'
+import { type AttemptInput, accessOf } from './call.ts'
 
 /**
  * Records what a call used. The provider's report counts; what is missing of it, the input is estimated from the
@@ -26,7 +26,7 @@ export async function settle(
     model,
     offer,
     scene: call.work.scene,
-    accessChannel: 'platform',
+    accessChannel: accessOf(offer),
     usage,
     isEstimated,
     outcome,

@@ -1,20 +1,12 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { Fault } from '#core/fault.ts'
-import { type Database, isUnavailable } from '#storage/database.ts'
+import type { Database } from '#storage/database.ts'
 import { type CredentialHasher, type CredentialKind, credentialKind } from './credential.ts'
 import type { Manager, Principal } from './principal.ts'
+import { Recollection } from './recollection.ts'
 import { type ApiKeyIdentity, identifyApiKey, identifyManagementToken, type ManagementTokenIdentity } from './store.ts'
 
 const CACHED_MAX = 50_000
-/** Read again after this, in case a change was never announced. */
-const FRESH_MS = 60_000
-/** While the change feed is behind, what was read may have been revoked since: it counts for this long only. */
-const FRESH_WITHOUT_FEED_MS = 500
-const FEED_LAG_MS_MAX = 2_500
-/** With the database away, callers known this recently are still served. */
-const STALE_MS_MAX = 5 * 60_000
-const DATABASE_RETRY_SECONDS = 5
 
 export interface AuthenticatorDeps {
   readonly database: Database
@@ -30,7 +22,6 @@ interface Known {
   /** `undefined`: there is no such credential. */
   readonly identity: Identity | undefined
   readonly principal: Principal | undefined
-  readonly readAtMs: number
 }
 
 /**
@@ -43,11 +34,11 @@ export class Authenticator {
    * By the credential's plain SHA-256: a ninth of the time of the hash under which it is stored, and as hard to turn
    * back, because a credential is random throughout.
    */
-  readonly #known = new LRUCache<string, Known>({ max: CACHED_MAX })
-  readonly #reading = new Map<string, Promise<Known>>()
+  readonly #known: Recollection<Known>
 
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps
+    this.#known = new Recollection({ what: 'API keys', max: CACHED_MAX, feedLagMs: () => deps.feedLagMs() })
   }
 
   /**
@@ -69,54 +60,21 @@ export class Authenticator {
 
   /** Forgets what hangs on an id that has changed; a credential that was unknown may exist now. */
   forget(subject: string): void {
-    for (const [digest, { identity }] of this.#known) {
-      if (!identity || idsOf(identity).includes(subject)) this.#known.delete(digest)
-    }
+    this.#known.forget(({ identity }) => !identity || idsOf(identity).includes(subject))
   }
 
   #identify(credential: string | undefined, wanted: CredentialKind): Known | Promise<Known> {
     if (credential === undefined || credential === '') throw missing(wanted)
     const digest = hash('sha256', credential, 'base64')
-    const known = this.#fromMemory(digest)
+    const known = this.#known.get(digest)
     if (known?.kind === wanted) return known
     if (credentialKind(credential) !== wanted) throw unfit(credential, wanted)
-    return this.#read(credential, digest, wanted)
+    return this.#known.read(digest, () => this.#query(credential, wanted))
   }
 
-  #fromMemory(digest: string): Known | undefined {
-    const known = this.#known.get(digest)
-    if (!known) return undefined
-    const isFeedCurrent = this.#deps.feedLagMs() < FEED_LAG_MS_MAX
-    const ageMs = performance.now() - known.readAtMs
-    return ageMs < (isFeedCurrent ? FRESH_MS : FRESH_WITHOUT_FEED_MS) ? known : undefined
-  }
-
-  /** Callers that arrive together with the same credential share one query. */
-  #read(credential: string, digest: string, kind: CredentialKind): Promise<Known> {
-    const underWay = this.#reading.get(digest)
-    if (underWay) return underWay
-    const reading = this.#query(credential, digest, kind).finally(() => this.#reading.delete(digest))
-    this.#reading.set(digest, reading)
-    return reading
-  }
-
-  async #query(credential: string, digest: string, kind: CredentialKind): Promise<Known> {
-    const readAtMs = performance.now()
-    try {
-      const identity = await this.#lookUp(this.#deps.hasher.hash(credential), kind)
-      const principal = identity?.kind === 'sk' ? principalOf(identity) : undefined
-      const known: Known = { kind, identity, principal, readAtMs }
-      this.#known.set(digest, known)
-      return known
-    } catch (cause) {
-      if (!isUnavailable(cause)) throw cause
-      const known = this.#known.get(digest)
-      if (known && performance.now() - known.readAtMs < STALE_MS_MAX) return known
-      throw new Fault('service_unavailable', 'The gateway cannot check API keys at the moment; try again shortly.', {
-        retryAfterSeconds: DATABASE_RETRY_SECONDS,
-        cause,
-      })
-    }
+  async #query(credential: string, kind: CredentialKind): Promise<Known> {
+    const identity = await this.#lookUp(this.#deps.hasher.hash(credential), kind)
+    return { kind, identity, principal: identity?.kind === 'sk' ? principalOf(identity) : undefined }
   }
 
   async #lookUp(hash: Buffer, kind: CredentialKind): Promise<Identity | undefined> {

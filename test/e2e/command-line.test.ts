@@ -181,10 +181,10 @@ describe('tollgate without a running gateway', () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'tollgate-cli-'))
     try {
       const environment = { TOLLGATE_DATA: folder }
-      assert.equal((await runCommand(['orgs', 'create', 'early'], environment, folder)).code, 0)
-      const { output } = await runCommand(['orgs', 'list'], environment, folder)
+      assert.equal((await runCommand(['orgs', 'create', 'early'], environment, { cwd: folder })).code, 0)
+      const { output } = await runCommand(['orgs', 'list'], environment, { cwd: folder })
       assert.match(output, /early/)
-      const doctor = await runCommand(['doctor'], environment, folder)
+      const doctor = await runCommand(['doctor'], environment, { cwd: folder })
       assert.equal(doctor.code, 0, doctor.output)
       assert.match(doctor.output, /configuration\s+warn\s+no channel: the sandbox serves/)
     } finally {

@@ -134,6 +134,12 @@ describe('a start with a mistake', () => {
       /:3: the environment variable NO_SUCH_KEY is not set/,
     ],
     ['a time that is none', `${good}\nresponses: { keep: 0d }`, /tollgate\.yaml:\d+: responses\.keep must match/],
+    ['a fee without quotes', `${good}\nbyok: { fee: { percent: 5 } }`, /byok\.fee\.percent must be .*quotes: "5"/],
+    [
+      'a fee that is too fine',
+      `${good}\nbyok: { fee: { per_request: "0.${'0'.repeat(18)}1" } }`,
+      /tollgate\.yaml:\d+: the fee cannot be exact: .* more than 18 digits/,
+    ],
     ['a duplicate model', good.replace('id: test-embedding', 'id: test-chat'), /model "test-chat" is declared twice/],
   ]
   for (const [name, config, message] of cases) {
@@ -161,6 +167,7 @@ describe('a start with a mistake', () => {
       TOLLGATE_WORKERS: '0',
       DATABASE_URL: 'mysql://x',
       TOLLGATE_SECRET: 'short',
+      TOLLGATE_TRUSTED_NETWORKS: '10.0.0.0/8, example.com',
       LOG_LEVEL: 'loud',
     })) {
       const { code, errors } = await Gateway.startFailing({ database, environment: { [name]: value } })

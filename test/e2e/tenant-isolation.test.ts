@@ -6,6 +6,7 @@ import type { Database } from '#storage/database.ts'
 import { commandBeside, createKey, createToken } from '../support/credentials.ts'
 import { Gateway } from '../support/gateway.ts'
 import { manage } from '../support/management.ts'
+import { bringKey } from '../support/provider-keys.ts'
 import { usageRecord } from '../support/usage-record.ts'
 
 /** An organization with something of everything. */
@@ -32,6 +33,16 @@ const SUBJECTS: Readonly<Record<string, (tenant: Tenant) => Promise<string>>> = 
     assert.equal(status, 201)
     return body.id
   },
+  providerKeyId: ({ name, token }) =>
+    bringKey(gateway, token, { ...PROVIDER_KEY, name: `provider key of ${name}`, base_url: 'https://localhost:9/' }),
+}
+
+const PROVIDER_KEY = { provider: 'openai', key: 'sk-of-a-provider' }
+
+/** What routes want to be sent that take no empty body. */
+const BODIES: Readonly<Record<string, object>> = {
+  'POST /v1/management/provider-keys': PROVIDER_KEY,
+  'POST /v1/management/provider-keys/{providerKeyId}/rotate': { key: 'sk-another' },
 }
 
 let gateway: Gateway
@@ -109,7 +120,8 @@ interface Seen {
 async function ask(route: ManagementRoute, ids: Record<string, string>, key: string | null): Promise<Seen> {
   const pathname = route.path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? '')
   const takesBody = route.method !== 'GET' && route.method !== 'DELETE'
-  const response = await gateway.fetch(pathname, { method: route.method, key, ...(takesBody && { body: '{}' }) })
+  const body = JSON.stringify(BODIES[nameOf(route)] ?? {})
+  const response = await gateway.fetch(pathname, { method: route.method, key, ...(takesBody && { body }) })
   const varying = new Set(['date', 'x-request-id', 'request-id'])
   const text = Object.entries(ids).reduce(
     (answer, [name, id]) => answer.replaceAll(id, `<${name}>`),
@@ -124,7 +136,7 @@ async function stored(): Promise<string[]> {
   const { rows } = await sql<{ row: string }>`
     select row from (
       select k::text as row from api_keys k union all select t::text from management_tokens t
-      union all select a::text from ledger_accounts a union all select e::text from ledger_entries e
+      union all select p::text from provider_keys p union all select a::text from ledger_accounts a union all select e::text from ledger_entries e
     ) as everything order by row
   `.execute(database)
   return rows.map(({ row }) => row)
@@ -177,10 +189,12 @@ describe('every management route', () => {
 
   it('reads on in a list only from what the caller owns', async () => {
     const [amber, birch] = tenants
-    const id = await SUBJECTS.keyId?.(birch)
-    const ask = (after: string) => manage(gateway, 'GET', `api-keys?after=${after}`, { key: amber.token })
-    const foreign = await ask(String(id))
-    assert.equal(foreign.status, 400)
-    assert.deepEqual(foreign, await ask('key_000000000000000000000000'))
+    for (const [list, subject] of Object.entries({ 'api-keys': 'keyId', 'provider-keys': 'providerKeyId' })) {
+      const id = String(await SUBJECTS[subject]?.(birch))
+      const ask = (after: string) => manage(gateway, 'GET', `${list}?after=${after}`, { key: amber.token })
+      const foreign = await ask(id)
+      assert.equal(foreign.status, 400)
+      assert.deepEqual(foreign, await ask(id.replace(/_.*$/, `_${'0'.repeat(24)}`)))
+    }
   })
 })

@@ -15,13 +15,16 @@ export interface CommandResult {
 export async function runCommand(
   args: readonly string[],
   environment: Record<string, string>,
-  cwd?: string,
+  { cwd, input }: { cwd?: string; input?: string } = {},
 ): Promise<CommandResult> {
   const child = spawn(COMMAND, args, {
     ...(cwd && { cwd }),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
   })
+  // One that ends without reading what it was given is no fault of the test.
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
   const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { code: code as number | null, output, errors }
 }

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { Networks } from '#http/outbound/networks.ts'
 import { ConfigError } from './config-error.ts'
 
 /** What the process was told through its environment. Only this file reads `process.env`. */
@@ -13,6 +14,8 @@ export interface Environment {
   readonly databaseUrl: string | undefined
   /** `undefined`: one is generated into the data folder. */
   readonly secret: string | undefined
+  /** Networks in CIDR notation where customers' URLs may lead although they are not public. */
+  readonly trustedNetworks: readonly string[]
   readonly workers: number
   readonly logLevel: string
   /** For `${NAME}` in the configuration file. */
@@ -49,10 +52,21 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     dataFolder: path.resolve(TOLLGATE_DATA),
     databaseUrl: DATABASE_URL || undefined,
     secret: TOLLGATE_SECRET,
+    trustedNetworks: readNetworks(variables.TOLLGATE_TRUSTED_NETWORKS),
     workers: readInteger(variables, 'TOLLGATE_WORKERS', { fallback: 1, min: 1, max: WORKERS_MAX }),
     logLevel: LOG_LEVEL,
     variables,
   }
+}
+
+function readNetworks(text = ''): readonly string[] {
+  const networks = text.split(',').flatMap(network => network.trim() || [])
+  try {
+    new Networks(networks)
+  } catch (error) {
+    throw new ConfigError(`TOLLGATE_TRUSTED_NETWORKS: ${(error as Error).message}.`)
+  }
+  return networks
 }
 
 function readInteger(

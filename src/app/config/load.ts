@@ -9,6 +9,8 @@ import {
   parseDurationMs,
 } from '#catalog/build.ts'
 import type { Catalog, Model } from '#catalog/catalog.ts'
+import { parseFee } from '#catalog/fee.ts'
+import type { Fee } from '#catalog/price.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
 import type { RoleRates } from '#tenants/principal.ts'
@@ -29,6 +31,8 @@ export interface Config {
   readonly metricsToken: string | undefined
   /** When to tell that a balance or a key's limit runs out. */
   readonly alerts: Thresholds
+  /** For requests that a customer's own provider key serves. */
+  readonly byokFee: Fee
   /** No channel is declared: the sandbox serves. */
   readonly isSandbox: boolean
   readonly catalog: Catalog
@@ -85,7 +89,7 @@ export async function readConfigFile(file: string | undefined): Promise<{ file: 
 export function inspectConfig(text: string, source: string, { providers, variables }: LoadOptions): InspectedConfig {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
-  const at = (path: readonly (string | number)[]) => `${source}:${lineOf(document, lines, path)}`
+  const at: PlaceOf = path => `${source}:${lineOf(document, lines, path)}`
   const [syntax] = document.errors
   if (syntax) throw new ConfigError(syntaxProblem(syntax, source, text, lines))
   const missing = substitute(document, lines, variables)
@@ -102,7 +106,7 @@ export function inspectConfig(text: string, source: string, { providers, variabl
   }
   const { catalog, models, problems } = buildCatalog(declared(value as FileConfig), providers)
   return {
-    config: { ...withDefaults(value as FileConfig), catalog, models },
+    config: { ...withDefaults(value as FileConfig, at), catalog, models },
     problems: problems.map(({ path, ...problem }) => ({ place: at(path), ...problem })),
   }
 }
@@ -111,7 +115,7 @@ function declared({ channels = [], models = [] }: FileConfig): CatalogConfig {
   return { channels, models }
 }
 
-function withDefaults(config: FileConfig): Omit<Config, 'catalog' | 'models'> {
+function withDefaults(config: FileConfig, at: PlaceOf): Omit<Config, 'catalog' | 'models'> {
   return {
     bootstrapCredit: config.bootstrap?.credit ?? BOOTSTRAP_CREDIT_DEFAULT,
     roleRates: { ...ROLE_RATES_DEFAULT, ...config.limits?.requests_per_minute },
@@ -122,7 +126,19 @@ function withDefaults(config: FileConfig): Omit<Config, 'catalog' | 'models'> {
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
     alerts: { balanceBelow: config.alerts?.balance_below ?? [], limitUsed: config.alerts?.limit_used ?? [] },
+    byokFee: feeOf(config, at),
     isSandbox: (config.channels ?? []).length === 0,
+  }
+}
+
+/** Where in the file a value stands: `tollgate.yaml:12`. */
+type PlaceOf = (path: readonly (string | number)[]) => string
+
+function feeOf({ byok }: FileConfig, at: PlaceOf): Fee {
+  try {
+    return parseFee(byok?.fee ?? {})
+  } catch (error) {
+    throw new ConfigError(`${at(['byok', 'fee'])}: the fee cannot be exact: ${(error as Error).message}`)
   }
 }
 

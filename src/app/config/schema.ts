@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { ChannelConfig, ModelConfig } from '#catalog/schema.ts'
+import { ChannelConfig, FeeConfig, ModelConfig } from '#catalog/schema.ts'
 
 const closed = { additionalProperties: false } as const
 
@@ -47,6 +47,7 @@ export const FileConfig = Type.Object(
       ),
     ),
     metrics: Type.Optional(Type.Object({ token: Type.Optional(Type.String({ minLength: 16 })) }, closed)),
+    byok: Type.Optional(Type.Object({ fee: Type.Optional(FeeConfig) }, closed)),
     channels: Type.Optional(Type.Array(ChannelConfig)),
     models: Type.Optional(Type.Array(ModelConfig)),
   },

@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import { type Dispatcher, Pool } from 'undici'
 import { failureOf, type OutboundFailure } from './failure.ts'
+import { ForbiddenDestination, type OutboundGuard } from './guard.ts'
 
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -9,6 +11,8 @@ export interface OutboundRequest {
   /** Connections are shared only within one scope: two accounts of one host never wait on each other's socket. */
   readonly scope: string
   readonly timeouts: OutboundTimeouts
+  /** A customer named the address: it is reached only where the guard finds it fit. */
+  readonly isGuarded?: boolean
 }
 
 export interface OutboundTimeouts {
@@ -42,17 +46,31 @@ export interface Outgoing {
 const KEEP_ALIVE_MS = 4_000
 /** Connections are renewed after this, so that a change of DNS is followed. */
 const CONNECTION_LIFE_MS = 5 * 60_000
+/** Customers bring accounts of their own, any number of them over time. */
+const POOLS_MAX = 5_000
 
 /**
  * Calls upstreams over pooled HTTP/1.1 connections, one request at a time on each. Built on undici's dispatcher:
  * `fetch` would cost six times the CPU (measured, design §1).
  */
 export class OutboundClient {
-  readonly #pools = new Map<string, Pool>()
+  /** One that is dropped ends when the requests under way on it have ended. */
+  readonly #pools = new LRUCache<string, Pool>({ max: POOLS_MAX, dispose: pool => void pool.close().catch(() => {}) })
+  readonly #guard: OutboundGuard | undefined
+
+  /** @param guard judges the addresses that customers name; without one they are all refused */
+  constructor(guard?: OutboundGuard) {
+    this.#guard = guard
+  }
 
   send(request: OutboundRequest, observer: OutboundObserver): Outgoing {
     const exchange = new OutboundExchange(observer)
     const { url, method, headers, body = null, timeouts } = request
+    const objection = request.isGuarded && this.#objectionTo(url)
+    if (objection) {
+      queueMicrotask(() => exchange.refuse(new ForbiddenDestination(`${url.origin} ${objection}`)))
+      return exchange
+    }
     this.#pool(request).dispatch(
       {
         path: url.pathname + url.search,
@@ -68,18 +86,22 @@ export class OutboundClient {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map(pool => pool.destroy()))
+    await Promise.all(Array.from(this.#pools.values(), pool => pool.destroy()))
     this.#pools.clear()
   }
 
-  #pool({ url, scope, timeouts }: OutboundRequest): Pool {
-    const key = `${scope} ${url.origin} ${timeouts.connectMs}`
+  #objectionTo(url: URL): string | undefined {
+    return this.#guard ? this.#guard.objectionTo(url) : 'was named by a customer, and nobody judges such here'
+  }
+
+  #pool({ url, scope, timeouts, isGuarded = false }: OutboundRequest): Pool {
+    const key = `${scope} ${url.origin} ${timeouts.connectMs} ${isGuarded}`
     const known = this.#pools.get(key)
     if (known) return known
     const pool = new Pool(url.origin, {
       pipelining: 1,
       allowH2: false,
-      connect: { timeout: timeouts.connectMs },
+      connect: (isGuarded && this.#guard?.connector(timeouts.connectMs)) || { timeout: timeouts.connectMs },
       keepAliveTimeout: KEEP_ALIVE_MS,
       clientTtl: CONNECTION_LIFE_MS,
     })
@@ -111,6 +133,13 @@ class OutboundExchange implements Dispatcher.DispatchHandler, Outgoing {
     this.#isOver = true
     // Still queued for a connection: `onRequestStart` will find that it is over and send nothing.
     this.#controller?.abort(ABORTED)
+  }
+
+  /** Nothing was sent, and nothing will be. */
+  refuse(error: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#observer.failed(failureOf(error, { wasSent: false }))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

@@ -1,12 +1,20 @@
 /** Why an upstream could not be asked, or did not finish its answer. */
 export interface OutboundFailure {
-  readonly kind: 'connect' | 'connect-timeout' | 'first-byte-timeout' | 'idle-timeout' | 'cut' | 'malformed'
+  readonly kind:
+    | 'forbidden'
+    | 'connect'
+    | 'connect-timeout'
+    | 'first-byte-timeout'
+    | 'idle-timeout'
+    | 'cut'
+    | 'malformed'
   /** Bytes of the request may have reached the upstream: it may have done the work and may bill for it. */
   readonly wasSent: boolean
   readonly cause: Error
 }
 
 const KINDS: Readonly<Record<string, OutboundFailure['kind']>> = Object.freeze({
+  ERR_FORBIDDEN_DESTINATION: 'forbidden',
   UND_ERR_CONNECT_TIMEOUT: 'connect-timeout',
   UND_ERR_HEADERS_TIMEOUT: 'first-byte-timeout',
   UND_ERR_BODY_TIMEOUT: 'idle-timeout',

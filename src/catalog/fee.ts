@@ -1,0 +1,17 @@
+import { parseDecimal } from '#core/money.ts'
+import { type Fee, type Price, RATE_PLACES, withVersion } from './price.ts'
+import type { FeeConfig } from './schema.ts'
+
+const PERCENT_PLACES = 4
+
+export const NO_FEE: Fee = Object.freeze({ share: 0n, perRequest: 0n })
+
+/** @throws RangeError with a sentence when a number has too many digits to be exact */
+export function parseFee({ percent = '0', per_request = '0' }: FeeConfig): Fee {
+  return { share: parseDecimal(percent, PERCENT_PLACES), perRequest: parseDecimal(per_request, RATE_PLACES) }
+}
+
+/** The price of a request for which only a fee is paid. */
+export function toFeePrice({ version: _version, ...platform }: Price, fee: Fee): Price {
+  return withVersion({ ...platform, fee })
+}
