@@ -937,6 +937,7 @@ describe('the headers of an answer', () => {
     server: 'nginx',
     'x-request-id': 'theirs',
     'openai-organization': 'org-secret',
+    'x-ratelimit-limit-requests': '7',
     'x-ratelimit-remaining-requests': '7',
     'cache-control': 'max-age=3600',
   }
@@ -954,9 +955,9 @@ describe('the headers of an answer', () => {
     assert.equal(headers.get('x-accel-buffering'), 'no')
     assert.equal(headers.get('content-length'), null)
     assert.equal(headers.get('content-encoding'), null)
-    for (const name of ['set-cookie', 'server', 'openai-organization', 'x-ratelimit-remaining-requests']) {
-      assert.equal(headers.get(name), null)
-    }
+    for (const name of ['set-cookie', 'server', 'openai-organization']) assert.equal(headers.get(name), null)
+    // The caller's own limit, and not what is left of the operator's at the provider.
+    assert.equal(headers.get('x-ratelimit-limit-requests'), '1000')
     assert.match(headers.get('x-request-id') ?? '', /^req_/)
   })
 
