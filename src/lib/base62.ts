@@ -36,3 +36,10 @@ export function encodeBase62(value: number, length: number): string {
   if (rest > 0) throw new RangeError(`${value} does not fit in ${length} base62 digits`)
   return text
 }
+
+/** The number that {@link encodeBase62} wrote. What is no base62 digit counts as 0. */
+export function decodeBase62(text: string): number {
+  let value = 0
+  for (const digit of text) value = value * 62 + Math.max(0, DIGITS.indexOf(digit))
+  return value
+}

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { errorBody, Fault } from '#core/fault.ts'
-import { newId } from '#lib/ids.ts'
+import { newTimedId } from '#lib/ids.ts'
 
 const REASONS: Readonly<Record<number, string>> = Object.freeze({
   400: 'Bad Request',
@@ -36,7 +36,7 @@ export function refuseTunnel(socket: Socket): void {
 
 function refuseSocket(socket: Socket, fault: Fault): void {
   const body = JSON.stringify(errorBody(fault))
-  const id = newId('req')
+  const id = newTimedId('req')
   socket.end(
     [
       `HTTP/1.1 ${fault.status} ${REASONS[fault.status] ?? 'Error'}`,

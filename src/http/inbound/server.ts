@@ -4,7 +4,7 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { errorBody, Fault, faultHeaders } from '#core/fault.ts'
-import { newId } from '#lib/ids.ts'
+import { newTimedId } from '#lib/ids.ts'
 import { BodyReader } from './body.ts'
 import { framingFault, hasBody } from './guard.ts'
 import { InboundRequest } from './inbound-request.ts'
@@ -84,7 +84,7 @@ export class InboundServer {
     this.#app.addContentTypeParser('*', (_request, _payload, done) => done(null))
     this.#app.register(async docs => {
       docs.addHook('onSend', async (_request, reply) => {
-        const id = newId('req')
+        const id = newTimedId('req')
         reply.headers({ 'x-request-id': id, 'request-id': id })
       })
       docs.register(swagger, { mode: 'static', specification: { document: options.document as never } })
@@ -201,7 +201,7 @@ export class InboundServer {
     { path, query, params }: { path: string; query: string; params: Record<string, string> },
   ): Promise<void> {
     const receivedAtMs = performance.now()
-    const id = newId('req')
+    const id = newTimedId('req')
     const answerHeaders: Record<string, string> = {}
     const facts: Record<string, unknown> = {}
     let fault: Fault | undefined
@@ -282,7 +282,7 @@ function refuse(
 
 /** A refusal before any route is known. */
 function respondPlainly(response: http.ServerResponse, fault: Fault, headers: Record<string, string> = {}): void {
-  const id = newId('req')
+  const id = newTimedId('req')
   const body = Buffer.from(JSON.stringify(errorBody(fault)))
   response.writeHead(fault.status, {
     'content-type': 'application/json',
