@@ -5,11 +5,12 @@ import { generateContent } from './generate-content.ts'
 import type { ApiDeps } from './inference.ts'
 import { messages, messageTokens } from './messages.ts'
 import { type ModelsDeps, models } from './models.ts'
+import { type RequestDeps, requests } from './requests.ts'
 import { responses, responseTokens } from './responses.ts'
 import { type StoredResponsesDeps, storedResponses } from './stored-responses.ts'
 
 /** The data plane, whole. */
-export function apiRoutes(deps: ApiDeps & ModelsDeps & StoredResponsesDeps): AnyRoute[] {
+export function apiRoutes(deps: ApiDeps & ModelsDeps & StoredResponsesDeps & RequestDeps): AnyRoute[] {
   return [
     chatCompletions(deps),
     messages(deps),
@@ -20,5 +21,6 @@ export function apiRoutes(deps: ApiDeps & ModelsDeps & StoredResponsesDeps): Any
     ...generateContent(deps),
     embeddings(deps),
     ...models(deps),
+    requests(deps),
   ]
 }

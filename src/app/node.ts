@@ -9,9 +9,11 @@ import { OutboundClient } from '#http/outbound/client.ts'
 import { OutboundGuard } from '#http/outbound/guard.ts'
 import type { Logger } from '#lib/log.ts'
 import { Vault } from '#lib/vault.ts'
+import { admitManager } from '#management/management-route.ts'
 import { managementRoutes } from '#management/routes.ts'
 import { Journal } from '#metering/journal/journal.ts'
 import { Meter } from '#metering/meter.ts'
+import { explainRequest } from '#metering/requests/explain.ts'
 import { Shipper } from '#metering/shipper.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
@@ -265,6 +267,9 @@ export class ServingNode {
         relay: this.#relay,
         storedResponses: this.#storedResponses,
         catalog: () => this.#settings.current.catalog,
+        admitManager: request => admitManager(callers, request),
+        explain: (requestId, owner) =>
+          explainRequest(this.#database, { requestId, owner }, { showsChannels: this.#settings.current.showsRouting }),
       }),
       ...managementRoutes({
         ...callers,

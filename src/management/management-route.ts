@@ -11,10 +11,14 @@ import type { CredentialHasher } from '#tenants/credential.ts'
 import { type Manager, organizationRate, type RoleRates } from '#tenants/principal.ts'
 import type { OpenProviderKey, TestOutcome } from '#tenants/provider-keys/provider-key.ts'
 
-export interface ManagementDeps {
+/** What it takes to know a caller. */
+export interface CallerDeps {
   readonly authenticator: Authenticator
   readonly rates: Rates
   roleRates(): RoleRates
+}
+
+export interface ManagementDeps extends CallerDeps {
   readonly database: Database
   readonly hasher: CredentialHasher
   readonly vault: Vault
@@ -35,17 +39,22 @@ export interface ManagementEndpoint extends Pick<Route, 'method' | 'path' | 'bod
 export function managementRoute(deps: ManagementDeps, endpoint: ManagementEndpoint): AnyRoute {
   return defineRoute<Manager>({
     ...endpoint,
-    authorize: async request => admit(deps, request, await deps.authenticator.management(bearerToken(request))),
+    authorize: request => admitManager(deps, request),
     handle: (request, manager) => orUnavailable(endpoint.handle(request, manager)),
     docs: { ...endpoint.docs, errors: [...endpoint.docs.errors, 429], security: 'management-token' },
   })
+}
+
+/** The caller of a management token, within its limits. @throws Fault `invalid_api_key` or `rate_limit_exceeded` */
+export async function admitManager(deps: CallerDeps, request: Inbound): Promise<Manager> {
+  return admit(deps, request, await deps.authenticator.management(bearerToken(request)))
 }
 
 /**
  * The organization's limit once more: what a dashboard asks is counted apart from inference, so that neither starves
  * the other.
  */
-function admit({ rates, roleRates }: ManagementDeps, { answerHeaders, facts }: Inbound, manager: Manager): Manager {
+function admit({ rates, roleRates }: CallerDeps, { answerHeaders, facts }: Inbound, manager: Manager): Manager {
   const limit = organizationRate(manager, roleRates())
   const { standing, refused } = rates.decide([{ kind: 'management', id: manager.organizationId, limit }])
   Object.assign(answerHeaders, rateHeaders(standing))

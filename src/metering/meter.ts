@@ -33,13 +33,21 @@ export interface Consumption {
   readonly usage: Usage
   readonly isEstimated: boolean
   readonly outcome: Outcome
+  /** 0: the first channel that was asked. */
+  readonly attempt: number
+  readonly durationMs: number
+  /** `undefined`: the answer came in one piece. */
+  readonly firstOutputMs: number | undefined
 }
 
 /** What the relay knows of an upstream call that brought its client nothing. */
 export interface FailedAttempt
   extends Pick<Consumption, 'requestId' | 'organizationId' | 'workspaceId' | 'keyId' | 'model' | 'offer'> {
+  readonly accessChannel: AccessChannel
   /** 0 for the first channel that was asked. */
   readonly attempt: number
+  /** From asking the channel to its failure. */
+  readonly durationMs: number
   readonly kind: FailureKind
   readonly reason: string
   readonly status: number | undefined
@@ -99,6 +107,8 @@ function toFailedAttemptRecord({ offer, possibleUsage, ...failed }: FailedAttemp
     failed_at: new Date().toISOString(),
     request_id: failed.requestId,
     attempt: failed.attempt,
+    access_channel: failed.accessChannel,
+    duration_ms: Math.round(failed.durationMs),
     organization_id: failed.organizationId,
     workspace_id: failed.workspaceId,
     api_key_id: failed.keyId,
@@ -148,5 +158,8 @@ function toRecord(consumption: Consumption, charge: Charge, model: Model): Usage
     price_version: charge.priceVersion,
     is_estimated: consumption.isEstimated,
     outcome: consumption.outcome,
+    attempt: consumption.attempt,
+    duration_ms: Math.round(consumption.durationMs),
+    first_output_ms: consumption.firstOutputMs === undefined ? undefined : Math.round(consumption.firstOutputMs),
   }
 }

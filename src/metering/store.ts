@@ -99,7 +99,8 @@ const RECORD_COLUMNS = sql`
   delivery_tier text, usage_unit text, usage_quantity numeric, prompt_tokens bigint, completion_tokens bigint,
   total_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, cache_write_tokens_5m bigint,
   cache_write_tokens_1h bigint, audio_input_tokens bigint, audio_output_tokens bigint, reasoning_tokens bigint,
-  cost numeric, price_version text, is_estimated boolean, outcome text`
+  cost numeric, price_version text, is_estimated boolean, outcome text, attempt smallint, duration_ms integer,
+  first_output_ms integer`
 
 /** One statement: insert what is new, and sum up exactly that. One ledger transaction an organization and batch. */
 async function insertEvents(transaction: DatabaseTransaction, records: string): Promise<UsageSum[]> {
@@ -115,13 +116,13 @@ async function insertEvents(transaction: DatabaseTransaction, records: string): 
         model_vendor, scene, access_channel, channel_id, delivery_tier, usage_unit, usage_quantity, prompt_tokens,
         completion_tokens, total_tokens, cache_read_tokens, cache_write_tokens, cache_write_tokens_5m,
         cache_write_tokens_1h, audio_input_tokens, audio_output_tokens, reasoning_tokens, cost, price_version,
-        is_estimated, outcome)
+        is_estimated, outcome, attempt, duration_ms, first_output_ms)
       select
         created_at, request_id, billing.id, organization_id, workspace_id, api_key_id, model, logical_model,
         model_vendor, scene, access_channel, channel_id, delivery_tier, usage_unit, usage_quantity, prompt_tokens,
         completion_tokens, total_tokens, cache_read_tokens, cache_write_tokens, cache_write_tokens_5m,
         cache_write_tokens_1h, audio_input_tokens, audio_output_tokens, reasoning_tokens, cost, price_version,
-        is_estimated, outcome
+        is_estimated, outcome, attempt, duration_ms, first_output_ms
       from incoming join billing using (organization_id)
       on conflict do nothing
       returning *

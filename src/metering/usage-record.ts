@@ -37,6 +37,11 @@ export interface UsageRecord {
   /** The provider reported no usage: the counts are ours. */
   readonly is_estimated: boolean
   readonly outcome: Outcome
+  /** 0: the first channel that was asked. */
+  readonly attempt: number | undefined
+  /** Whole milliseconds from the request's headers to its end, and to its first output. */
+  readonly duration_ms: number | undefined
+  readonly first_output_ms: number | undefined
 }
 
 /**

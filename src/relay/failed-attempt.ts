@@ -2,7 +2,7 @@ import type { Model } from '#catalog/catalog.ts'
 import type { ResponseHeaders } from '#http/outbound/client.ts'
 import type { FailureKind } from '#metering/failed-attempts/record.ts'
 import type { Meter } from '#metering/meter.ts'
-import type { AttemptInput } from './call.ts'
+import { type AttemptInput, type AttemptTiming, accessOf } from './call.ts'
 import type { Failure } from './failure.ts'
 
 /** How an upstream's answer began. */
@@ -17,6 +17,7 @@ export interface Fruitless {
   readonly failure?: Failure
   /** `undefined`: no answer began. */
   readonly reply: Reply | undefined
+  readonly timing: AttemptTiming
 }
 
 /** By these names providers tell the id under which they know a call, in the order of their frequency. */
@@ -25,7 +26,7 @@ const REQUEST_ID_HEADERS = ['x-request-id', 'request-id', 'x-amzn-requestid', 'a
 /** Records an upstream call that leaves no usage, because its provider may bill it all the same. */
 export async function recordFailure(
   { meter, input, model }: { meter: Meter; input: AttemptInput; model: Model },
-  { failure, reply }: Fruitless,
+  { failure, reply, timing }: Fruitless,
 ): Promise<void> {
   const { call, offer, attempt } = input
   if (call.work.isFree) return
@@ -38,6 +39,8 @@ export async function recordFailure(
     model,
     offer,
     attempt,
+    accessChannel: accessOf(offer),
+    durationMs: timing.endedAtMs - timing.sentAtMs,
     kind,
     reason: failure?.fault.code ?? 'client_gone',
     status: reply?.status,

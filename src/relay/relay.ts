@@ -180,8 +180,8 @@ export class Relay {
     const outcome = await this.#track(new WholeAttempt(input))
     noteTiming(call, outcome.timing)
     if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
-    const { answer } = outcome
-    if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
+    const { answer, timing } = outcome
+    if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed', timing })
     await call.work.beforeEnd?.(answer.body)
     call.sink.send(200, answerHeaders(JSON_HEADERS, input.exchange, answer), answer.body)
     noteOverhead(call, outcome.timing)
@@ -193,10 +193,10 @@ export class Relay {
     const outcome = await this.#track(new StreamAttempt(input))
     noteTiming(input.call, outcome.timing)
     if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
-    const { codec } = outcome
+    const { codec, timing } = outcome
     let fault = 'fault' in outcome ? outcome.fault : undefined
     try {
-      await this.#settle(input, model, { observed: codec.observed, outcome: OUTCOMES[outcome.kind] })
+      await this.#settle(input, model, { observed: codec.observed, outcome: OUTCOMES[outcome.kind], timing })
     } catch (error) {
       // The answer was produced but cannot be accounted for: the client must not take it for whole.
       fault = Fault.from(error)

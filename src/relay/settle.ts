@@ -6,7 +6,7 @@ import { type Charge, pricedUnits } from '#metering/charge.ts'
 import type { Consumption, Meter } from '#metering/meter.ts'
 import type { Outcome } from '#metering/usage-record.ts'
 import { textTokens } from '#wire/token-estimate.ts'
-import { type AttemptInput, accessOf } from './call.ts'
+import { type AttemptInput, type AttemptTiming, accessOf } from './call.ts'
 
 /**
  * Records what a call used. The provider's report counts; what is missing of it, the input is estimated from the
@@ -14,9 +14,9 @@ import { type AttemptInput, accessOf } from './call.ts'
  */
 export async function settle(
   { meter, input, model }: { meter: Meter; input: AttemptInput; model: Model },
-  { observed, outcome }: { observed: Observed; outcome: Outcome },
+  { observed, outcome, timing }: { observed: Observed; outcome: Outcome; timing: AttemptTiming },
 ): Promise<Charge> {
-  const { call, hold, offer } = input
+  const { call, hold, offer, attempt } = input
   const { usage, isEstimated } = completed(input, model, observed)
   const consumption: Consumption = {
     requestId: call.requestId,
@@ -30,6 +30,9 @@ export async function settle(
     usage,
     isEstimated,
     outcome,
+    attempt,
+    durationMs: performance.now() - call.receivedAtMs,
+    firstOutputMs: timing.firstOutputAtMs > 0 ? timing.firstOutputAtMs - call.receivedAtMs : undefined,
   }
   const charge = await meter.record(consumption, hold)
   Object.assign(call.facts, {

@@ -32,6 +32,9 @@ export function usageRecord(fields: Partial<UsageRecord> | Record<string, unknow
     price_version: 'pv_test',
     is_estimated: false,
     outcome: 'completed',
+    attempt: 0,
+    duration_ms: 12,
+    first_output_ms: undefined,
     ...fields,
   }
 }

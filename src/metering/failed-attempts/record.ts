@@ -1,3 +1,5 @@
+import type { AccessChannel } from '#core/scene.ts'
+
 /**
  * What the journal keeps of an upstream call that no usage row tells of, and what becomes its row in `failed_attempts`,
  * column for column. The client pays nothing for it, but the provider may bill it: this is what its invoice is compared
@@ -9,6 +11,9 @@ export interface FailedAttemptRecord {
   readonly request_id: string
   /** 0 for the first channel that was asked. */
   readonly attempt: number
+  readonly access_channel: AccessChannel
+  /** From asking the channel to its failure, in whole milliseconds. */
+  readonly duration_ms: number
   readonly organization_id: string
   readonly workspace_id: string
   readonly api_key_id: string

@@ -6,7 +6,7 @@ const KEPT = sql`interval '100 days'`
 
 const COLUMNS = sql`
   failed_at, request_id, attempt, organization_id, workspace_id, api_key_id, model, channel_id, upstream_model, kind,
-  reason, status, upstream_request_id, possible_cost`
+  reason, status, upstream_request_id, possible_cost, access_channel, duration_ms`
 
 /**
  * Makes rows of journal records. One that is already there changes nothing.
@@ -20,7 +20,7 @@ export async function insertFailedAttempts(database: Database, records: string):
     as record (
       failed_at timestamptz, request_id text, attempt smallint, organization_id text, workspace_id text,
       api_key_id text, model text, channel_id text, upstream_model text, kind text, reason text, status smallint,
-      upstream_request_id text, possible_cost numeric)
+      upstream_request_id text, possible_cost numeric, access_channel text, duration_ms integer)
     on conflict do nothing
   `.execute(database)
 }
