@@ -1,3 +1,4 @@
+import type { DeliveryPolicy } from '#core/delivery.ts'
 import type { Work } from '#core/work.ts'
 import { type AnyRoute, defineRoute, type Inbound, type RouteDocs } from '#http/inbound/route.ts'
 import type { Relay } from '#relay/relay.ts'
@@ -5,6 +6,7 @@ import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Principal } from '#tenants/principal.ts'
 import type { WireFormat } from '#wire/format.ts'
 import { credentialOf } from './credential.ts'
+import { deliveryPolicyOf } from './delivery-policy.ts'
 
 export interface ApiDeps {
   readonly authenticator: Authenticator
@@ -35,8 +37,10 @@ export function inferenceRoute({ authenticator, relay }: ApiDeps, endpoint: Infe
     path: endpoint.path,
     bodyBytesMax: BODY_BYTES_MAX,
     authorize: request => authenticator.inference(credential(request)),
-    handle: async (request, principal) =>
-      relay.run(toCall(request, principal, await endpoint.work(request, principal))),
+    handle: async (request, principal) => {
+      const deliveryPolicy = deliveryPolicyOf(request, principal)
+      await relay.run(toCall(request, principal, deliveryPolicy, await endpoint.work(request, principal)))
+    },
     ...(encodeFault && { encodeFault: (fault, { id }) => encodeFault(fault, id) }),
     docs: { ...endpoint.docs, security: 'api-key', errors: [400, 401, 402, 403, 413, 429, 502, 503, 504] },
   })
@@ -45,7 +49,8 @@ export function inferenceRoute({ authenticator, relay }: ApiDeps, endpoint: Infe
 function toCall(
   { id, sink, receivedAtMs, facts }: Inbound,
   principal: Principal,
+  deliveryPolicy: DeliveryPolicy,
   work: Work,
 ): Parameters<Relay['run']>[0] {
-  return { requestId: id, principal, work, sink, receivedAtMs, facts }
+  return { requestId: id, principal, deliveryPolicy, work, sink, receivedAtMs, facts }
 }

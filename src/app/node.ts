@@ -26,6 +26,7 @@ import type { Environment } from './config/environment.ts'
 import type { Foundation } from './foundation.ts'
 import { listenOn } from './listen.ts'
 import { loadNodeId } from './node-identity.ts'
+import { createRouter } from './routing.ts'
 import { Settings } from './settings.ts'
 import { systemRoutes } from './system-routes.ts'
 import { Telemetry } from './telemetry.ts'
@@ -128,6 +129,7 @@ export class ServingNode {
       keepAliveMs: settings.current.keepAliveMs,
       showsRouting: () => settings.current.showsRouting,
       endpoints: new Endpoints(PROVIDERS),
+      router: createRouter(() => settings.current, telemetry),
       outbound: this.#outbound,
       quota: this.#quota,
       meter: new Meter({ journal: this.#journal, shipper: this.#shipper, durability: settings.current.durability }),

@@ -1,7 +1,7 @@
 import type { Scene } from '#core/scene.ts'
-import type { Catalog, Channel, Model, Offer } from './catalog.ts'
+import type { Catalog, Channel, Credential, Model, Offer } from './catalog.ts'
 import { type Price, parsePrice, type RateName } from './price.ts'
-import type { ChannelConfig, ModelConfig, PriceConfig } from './schema.ts'
+import type { ChannelConfig, CredentialConfig, ModelConfig, OfferConfig, PriceConfig } from './schema.ts'
 
 /** A mistake in the declared channels or models: where, and what to do about it. */
 export interface CatalogProblem {
@@ -74,7 +74,7 @@ function fromChannelConfig(config: ChannelConfig): Channel {
     name: config.name ?? config.id,
     provider: config.provider,
     baseUrl: config.base_url,
-    apiKeys: config.api_key === undefined ? [] : [config.api_key].flat(),
+    credentials: fromApiKeys(config.api_key),
     formats: config.formats,
     tier: config.tier ?? 'official',
     timeouts: {
@@ -94,6 +94,25 @@ function fromChannelConfig(config: ChannelConfig): Channel {
       customTools: quirks.custom_tools,
       shortToolIds: quirks.short_tool_ids,
     },
+  }
+}
+
+function fromApiKeys(config: ChannelConfig['api_key']): Channel['credentials'] {
+  const [first, ...others] = config === undefined ? [] : [config].flat().map(toCredential)
+  return [first ?? toCredential({ key: undefined }, 0), ...others]
+}
+
+/** A host that asks for no key has one account as well. */
+type AnyCredentialConfig = Omit<CredentialConfig, 'key'> & { readonly key: string | undefined }
+
+function toCredential(config: string | AnyCredentialConfig, index: number): Credential {
+  const given: AnyCredentialConfig = typeof config === 'string' ? { key: config } : config
+  return {
+    id: String(index + 1),
+    key: given.key,
+    weight: given.weight ?? 1,
+    requestsPerMinute: given.requests_per_minute,
+    concurrency: given.concurrency,
   }
 }
 
@@ -131,8 +150,19 @@ function fromOffers(
     }
     const price = fromPrice(model, offer.price, path, problems)
     if (!channel || !price) return []
-    return [{ channel, upstreamModel: offer.upstream_model ?? model.id, price }]
+    return [toOffer(model, offer, { channel, price })]
   })
+}
+
+function toOffer(model: ModelConfig, offer: OfferConfig, over: Pick<Offer, 'channel' | 'price'>): Offer {
+  const capabilities = offer.capabilities ?? model.capabilities
+  return {
+    ...over,
+    upstreamModel: offer.upstream_model ?? model.id,
+    weight: offer.weight,
+    capabilities: capabilities && new Set(capabilities),
+    contextLength: offer.context_length ?? model.context_length,
+  }
 }
 
 /** The offer's own price or the model's; a model that nobody priced must not be served for nothing. */

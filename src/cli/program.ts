@@ -7,6 +7,7 @@ import { addKeys } from './keys.ts'
 import { addOrgs } from './orgs.ts'
 import { addReconcile } from './reconcile.ts'
 import { addTokens } from './tokens.ts'
+import { addWorkspaces } from './workspaces.ts'
 
 const ENVIRONMENT_HELP = `
 Environment:
@@ -36,6 +37,7 @@ export function createProgram(): Command {
     })
   addDoctor(program)
   addOrgs(program)
+  addWorkspaces(program)
   addKeys(program)
   addCredit(program)
   addTokens(program)

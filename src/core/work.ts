@@ -1,5 +1,6 @@
 import type { Fault } from './fault.ts'
 import type { Scene } from './scene.ts'
+import type { RequestTraits } from './traits.ts'
 import type { Usage } from './usage.ts'
 
 /**
@@ -21,6 +22,8 @@ export interface Work {
   readonly isFree?: true
   /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
   estimate(limits: ModelLimits): Usage
+  /** What it asks of whoever serves it; absent where all can do it and none does it better. */
+  traits?(): RequestTraits
   /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */
   encode(target: Target): Exchange
   /** What serves when no upstream has an endpoint for it or one that works, where the gateway knows an answer itself. */

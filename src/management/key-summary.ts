@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
+import { DELIVERY_POLICIES } from '#core/delivery.ts'
 import { canonicalDecimal, parseUsd } from '#core/money.ts'
 import { type KeyUsage, readKeyUsages } from '#quota/store.ts'
 import type { Database } from '#storage/database.ts'
-import { DELIVERY_POLICIES } from '#tenants/principal.ts'
 import type { ApiKey } from '#tenants/store.ts'
 import { usdFields } from './usd-fields.ts'
 

@@ -1,4 +1,5 @@
 import type { Offer } from '#catalog/catalog.ts'
+import type { DeliveryPolicy } from '#core/delivery.ts'
 import type { Sink } from '#core/sink.ts'
 import type { Exchange, Work } from '#core/work.ts'
 import type { OutboundClient, OutboundRequest } from '#http/outbound/client.ts'
@@ -10,6 +11,7 @@ import type { Allowance } from './allowance.ts'
 export interface ClientCall {
   readonly requestId: string
   readonly principal: Principal
+  readonly deliveryPolicy: DeliveryPolicy
   readonly work: Work
   readonly sink: Sink
   /** `performance.now()` when its headers were in. */
@@ -29,6 +31,8 @@ export interface AttemptInput {
   readonly exchange: Exchange
   readonly request: OutboundRequest
   readonly outbound: OutboundClient
+  /** Called once, when the upstream's first output has come: it does its work, and took this long where that is known. */
+  readonly onOutput: (latencyMs: number | undefined) => void
 }
 
 /** When things happened in an attempt, by `performance.now()`. */

@@ -1,21 +1,25 @@
 import type { Catalog, Model, Offer } from '#catalog/catalog.ts'
 import { resolveModel } from '#catalog/resolve.ts'
 import { Fault } from '#core/fault.ts'
-import type { Exchange } from '#core/work.ts'
+import type { Exchange, RoutingInfo, Work } from '#core/work.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
 import { Roster } from '#lib/roster.ts'
-import type { Charge } from '#metering/charge.ts'
+import { type Charge, computeCharge } from '#metering/charge.ts'
 import type { Meter } from '#metering/meter.ts'
 import type { Hold } from '#quota/hold.ts'
 import type { Quota } from '#quota/quota.ts'
-import { planAttempts } from '#routing/plan.ts'
+import type { Candidate } from '#routing/candidate.ts'
+import type { RoutedRequest, Router } from '#routing/router.ts'
 import { Allowance } from './allowance.ts'
 import { answerHeaders } from './answer-headers.ts'
 import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
+import { allOut, exhausted } from './exhausted.ts'
+import { failOver } from './failover.ts'
 import type { Failure } from './failure.ts'
 import { settle } from './settle.ts'
+import { shortlist } from './shortlist.ts'
 import { StreamAttempt } from './stream-attempt.ts'
 import { WholeAttempt } from './whole-attempt.ts'
 
@@ -23,6 +27,7 @@ export interface RelayDeps {
   /** The current snapshot. */
   catalog(): Catalog
   readonly endpoints: Endpoints
+  readonly router: Router
   readonly outbound: OutboundClient
   readonly meter: Meter
   readonly quota: Quota
@@ -32,7 +37,24 @@ export interface RelayDeps {
   readonly showsRouting: () => boolean
 }
 
-const RETRY_AFTER_SECONDS_DEFAULT = 5
+/** One attempt's circumstances. */
+interface Way {
+  readonly call: ClientCall
+  readonly model: Model
+  readonly candidate: Candidate
+  readonly retryCount: number
+  readonly estimate: Estimate | undefined
+  readonly hold: Hold | undefined
+}
+
+/** How an attempt ended. */
+interface Ending {
+  readonly failure?: Failure | undefined
+  /** The client has its answer, whole or not, or is gone. */
+  readonly isOver?: true
+}
+
+const OVER: Ending = Object.freeze({ isOver: true })
 
 /** Runs client calls: the one place where failover, streaming and money meet. */
 export class Relay {
@@ -53,39 +75,40 @@ export class Relay {
    */
   async run(call: ClientCall): Promise<void> {
     const { work, principal, facts } = call
-    const model = resolveModel(this.#deps.catalog(), work.model, principal.models)
+    const { router, meter, quota } = this.#deps
+    const catalog = this.#deps.catalog()
+    const model = resolveModel(catalog, work.model, principal.models)
     assertScene(model, call)
-    this.#deps.meter.assertAccepting()
-    const plan = planAttempts(model, offer => this.#endpointOf(offer, call) !== undefined)
+    meter.assertAccepting()
     Object.assign(facts, {
       model: model.id,
       scene: model.scene,
       organization_id: principal.organizationId,
       api_key_id: principal.keyId,
     })
-    const estimate = estimateCost(work, model, plan)
+    const routed = this.#routed(call, model)
+    const candidates = shortlist(call, model, router.candidatesOf(model), {
+      canServe: ({ offer }) => this.#endpointOf(offer, call) !== undefined,
+      traits: routed.traits,
+    })
+    const { order } = router.choose(candidates, routed)
+    const exhaustion = { call, model, catalog, router, candidates }
+    if (order.length === 0) {
+      if (this.#answerItself(call, model)) return
+      throw candidates.length === 0 ? unserved(model) : allOut(exhaustion)
+    }
+    const estimate = estimateCost(work, model, candidates)
     // However this ends, what was set aside is settled by then or released.
-    using hold = estimate && (await this.#deps.quota.admit(principal, estimate.cost))
-    let failure: Failure | undefined
-    for (const [retryCount, offer] of plan.entries()) {
-      const input = {
-        ...this.#prepare(call, model, offer, retryCount),
-        hold,
-        allowance: this.#allow(offer, estimate, hold),
-      }
-      facts.channel = offer.channel.id
-      facts.attempts = retryCount + 1
-      failure = await (work.isStream ? this.#stream(input, model) : this.#whole(input, model))
-      if (failure?.kind !== 'safe') break
-    }
-    const fallback = failure?.kind === 'final' ? undefined : work.answerWithoutUpstream?.(model.limits)
-    if (fallback && (failure || plan.length === 0)) {
-      return call.sink.send(200, answerHeaders(JSON_HEADERS, fallback), fallback.body)
-    }
-    if (failure) throw exhausted(failure, plan.length)
-    if (plan.length === 0) {
-      throw new Fault('invalid_request', `The model "${model.id}" is not served at this endpoint.`, { param: 'model' })
-    }
+    using hold = estimate && (await quota.admit(principal, estimate.cost))
+    const failure = await failOver({
+      order,
+      health: router.health,
+      retries: router.retriesOf(model),
+      retriesUncertain: router.policy.retriesUncertain,
+      attempt: (candidate, retryCount) => this.#attempt({ call, model, candidate, retryCount, estimate, hold }),
+    })
+    if (!failure || (failure.kind !== 'final' && this.#answerItself(call, model))) return
+    throw exhausted(failure, Number(facts.attempts), exhaustion)
   }
 
   /** Ends everything under way; each call still tells its client and records what it used. */
@@ -109,7 +132,48 @@ export class Relay {
     )
   }
 
-  #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): Omit<AttemptInput, 'hold' | 'allowance'> {
+  #routed({ work, principal }: ClientCall, model: Model): RoutedRequest {
+    return {
+      model,
+      scope: principal.workspaceId,
+      traits: this.#deps.router.isDiscerning(model) ? work.traits?.() : undefined,
+      costOf: offer => (work.isFree ? 0 : Number(computeCharge(work.estimate(model.limits), offer.price).cost)),
+    }
+  }
+
+  /** @returns whether the gateway knew an answer */
+  #answerItself({ work, sink }: ClientCall, model: Model): boolean {
+    const answer = work.answerWithoutUpstream?.(model.limits)
+    if (answer) sink.send(200, answerHeaders(JSON_HEADERS, answer), answer.body)
+    return answer !== undefined
+  }
+
+  /** @returns the failure when the client has seen nothing; otherwise the call is over */
+  async #attempt(way: Way): Promise<Failure | undefined> {
+    const { call, model, candidate, retryCount, estimate, hold } = way
+    const { offer } = candidate
+    const prepared = this.#prepare(way)
+    using attempt = this.#deps.router.health.begin(candidate)
+    call.facts.channel = offer.channel.id
+    call.facts.attempts = retryCount + 1
+    const input: AttemptInput = {
+      ...prepared,
+      hold,
+      allowance: this.#allow(offer, estimate, hold),
+      onOutput: latencyMs => attempt.answered(latencyMs),
+    }
+    const { failure, isOver } = await (call.work.isStream ? this.#stream(input, model) : this.#whole(input, model))
+    if (!failure) return undefined
+    const { symptom, fault } = failure
+    if (symptom) attempt.failed(symptom, msOf(fault.hints.retryAfterSeconds))
+    else if (failure.kind === 'final' && fault.upstream) attempt.answered()
+    if (isOver) return undefined
+    noteFailed(call, offer.channel.id)
+    return failure
+  }
+
+  #prepare({ call, model, candidate, retryCount }: Way): Omit<AttemptInput, 'hold' | 'allowance' | 'onOutput'> {
+    const { offer } = candidate
     const { channel } = offer
     const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
     const exchange = call.work.encode({
@@ -119,20 +183,14 @@ export class Relay {
       capabilities: model.capabilities,
       limits: model.limits,
       quirks: channel.quirks,
-      routing: this.#deps.showsRouting()
-        ? {
-            channel: { id: channel.id, name: channel.name, provider: channel.provider, channelType: 'PLATFORM' },
-            cached: false,
-            retryCount,
-          }
-        : undefined,
+      routing: this.#deps.showsRouting() ? routingInfo(candidate, retryCount) : undefined,
     })
     return {
       call,
       offer,
       exchange,
       outbound: this.#deps.outbound,
-      request: this.#request(call, offer, endpoint, exchange),
+      request: this.#request(call, candidate, endpoint, exchange),
     }
   }
 
@@ -140,7 +198,12 @@ export class Relay {
     return this.#deps.endpoints.find(channel, work.operation, work.format)
   }
 
-  #request(call: ClientCall, offer: Offer, endpoint: ChannelEndpoint, exchange: Exchange): AttemptInput['request'] {
+  #request(
+    call: ClientCall,
+    { offer, credential }: Candidate,
+    endpoint: ChannelEndpoint,
+    exchange: Exchange,
+  ): AttemptInput['request'] {
     const { channel } = offer
     return {
       method: 'POST',
@@ -150,7 +213,7 @@ export class Relay {
         accept: call.work.isStream ? 'text/event-stream' : 'application/json',
         'accept-encoding': 'identity',
         'user-agent': 'tollgate',
-        ...endpoint.provider.auth(this.#deps.endpoints.nextKey(channel)),
+        ...endpoint.provider.auth(credential.key),
         ...exchange.headers,
       },
       body: exchange.body,
@@ -159,29 +222,30 @@ export class Relay {
     }
   }
 
-  /** @returns the failure when the client has seen nothing; otherwise the call is over */
-  async #whole(input: AttemptInput, model: Model): Promise<Failure | undefined> {
+  async #whole(input: AttemptInput, model: Model): Promise<Ending> {
     const { call } = input
     const outcome = await this.#track(new WholeAttempt(input))
     noteTiming(call, outcome.timing)
-    if (outcome.kind === 'failed') return outcome.failure
-    if (outcome.kind === 'gone') return undefined
+    if (outcome.kind === 'failed') return { failure: outcome.failure }
+    if (outcome.kind === 'gone') return OVER
+    input.onOutput(latencyOf(call.work, outcome.timing))
     const { answer } = outcome
     if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
     await call.work.beforeEnd?.(answer.body)
     call.sink.send(200, answerHeaders(JSON_HEADERS, input.exchange, answer), answer.body)
     noteOverhead(call, outcome.timing)
-    return undefined
+    return OVER
   }
 
-  async #stream(input: AttemptInput, model: Model): Promise<Failure | undefined> {
+  async #stream(input: AttemptInput, model: Model): Promise<Ending> {
     const { sink } = input.call
     const outcome = await this.#track(new StreamAttempt(input))
     noteTiming(input.call, outcome.timing)
-    if (outcome.kind === 'failed') return outcome.failure
-    if (outcome.kind === 'gone') return undefined
+    if (outcome.kind === 'failed') return { failure: outcome.failure }
+    if (outcome.kind === 'gone') return OVER
     const { codec } = outcome
-    let fault = 'fault' in outcome ? outcome.fault : undefined
+    const failure = outcome.kind === 'cut' ? outcome.failure : undefined
+    let fault = outcome.kind === 'stopped' ? outcome.fault : failure?.fault
     try {
       await this.#settle(input, model, { observed: codec.observed, outcome: OUTCOMES[outcome.kind] })
     } catch (error) {
@@ -197,7 +261,7 @@ export class Relay {
       sink.end(lastBytes)
     }
     noteOverhead(input.call, outcome.timing)
-    return undefined
+    return { failure, isOver: true }
   }
 
   async #track<T>(attempt: (WholeAttempt | StreamAttempt) & { outcome: Promise<T> }): Promise<T> {
@@ -224,15 +288,27 @@ function assertScene(model: Model, { work }: ClientCall): void {
   })
 }
 
-/** One channel's failure is told as it is; of several, only that none was left. */
-function exhausted({ fault, kind }: Failure, planned: number): Fault {
-  const hints = {
-    retryAfterSeconds: fault.hints.retryAfterSeconds ?? RETRY_AFTER_SECONDS_DEFAULT,
-    cause: fault.cause ?? fault,
-  }
-  if (fault.code === 'all_channels_failed') return new Fault('all_channels_failed', fault.message, hints)
-  if (kind !== 'safe' || planned === 1) return fault
-  return new Fault('all_channels_failed', 'No provider could take this request.', hints)
+function unserved(model: Model): Fault {
+  return new Fault('invalid_request', `The model "${model.id}" is not served at this endpoint.`, { param: 'model' })
+}
+
+function routingInfo({ offer, isPrivate }: Candidate, retryCount: number): RoutingInfo {
+  const { id, name, provider } = offer.channel
+  return { channel: { id, name, provider, channelType: isPrivate ? 'PRIVATE' : 'PLATFORM' }, cached: false, retryCount }
+}
+
+/** The time to a whole answer of a chat tells how long the answer is; of all else, how fast the upstream is. */
+function latencyOf({ operation }: Work, { firstByteAtMs, sentAtMs }: AttemptTiming): number | undefined {
+  return operation === 'chat' ? undefined : firstByteAtMs - sentAtMs
+}
+
+function msOf(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000
+}
+
+function noteFailed({ facts }: ClientCall, channelId: string): void {
+  const before = Array.isArray(facts.failed_channels) ? facts.failed_channels : []
+  facts.failed_channels = [...before, channelId]
 }
 
 function noteTiming({ facts }: ClientCall, timing: AttemptTiming): void {

@@ -50,6 +50,7 @@ describe('authentication', () => {
       role: 'user',
       models: ['a', 'b'],
       isLimited: false,
+      deliveryPolicy: 'auto',
     })
     assert.ok(!(authenticator.inference(credential) instanceof Promise))
   })

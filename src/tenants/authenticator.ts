@@ -130,8 +130,10 @@ export class Authenticator {
   }
 }
 
-function principalOf({ keyId, workspaceId, organizationId, role, models, isLimited }: ApiKeyIdentity): Principal {
-  return Object.freeze({ keyId, workspaceId, organizationId, role, models: models ?? undefined, isLimited })
+function principalOf(identity: ApiKeyIdentity): Principal {
+  const { keyId, workspaceId, organizationId, role, models, isLimited, deliveryPolicy } = identity
+  const allowed = models ?? undefined
+  return Object.freeze({ keyId, workspaceId, organizationId, role, models: allowed, isLimited, deliveryPolicy })
 }
 
 function idsOf(identity: Identity): string[] {

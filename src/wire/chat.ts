@@ -4,6 +4,7 @@ import type { RequestFacts, Stated, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
 import { JsonArrayStream } from './json-array-stream.ts'
+import { toTraits } from './traits.ts'
 import { translate } from './translate.ts'
 
 /** A client's request beyond its body. */
@@ -47,6 +48,7 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     model: facts.model,
     isStream: facts.isStream,
     estimate: facts.estimate,
+    traits: () => toTraits(facts.traits(), bytes.length),
     encode: target => {
       const exchange = encode(target)
       return streamedAs === 'json-array'

@@ -6,6 +6,7 @@ import type { Result } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
 import type { Frame } from './sse/frame.ts'
+import type { FormatTraits } from './traits.ts'
 
 export type FormatName = 'chat-completions' | 'messages' | 'responses' | 'generate-content'
 
@@ -114,4 +115,6 @@ export interface RequestFacts {
   readonly isStream: boolean
   readonly wantsStreamUsage: boolean
   estimate(limits: ModelLimits): Usage
+  /** Read only where upstreams differ. */
+  traits(): FormatTraits
 }

@@ -4,6 +4,7 @@ import { buildCatalog, parseDurationMs } from '#catalog/build.ts'
 import type { Catalog } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
+import { ROUTING_DEFAULT, type RoutingPolicy } from '#routing/policy.ts'
 import { ConfigError } from './config-error.ts'
 import { FileConfig } from './schema.ts'
 
@@ -11,6 +12,7 @@ import { FileConfig } from './schema.ts'
 export interface Config {
   readonly bootstrapCredit: string
   readonly showsRouting: boolean
+  readonly routing: RoutingPolicy
   readonly durability: Durability
   /** How long responses are kept for those who may come back to them. */
   readonly responsesKeptMs: number
@@ -84,6 +86,7 @@ export function parseConfig(text: string, source: string, { providers, variables
   return {
     bootstrapCredit: config.bootstrap?.credit ?? BOOTSTRAP_CREDIT_DEFAULT,
     showsRouting: config.show_routing ?? false,
+    routing: routingPolicy(config.routing),
     durability: config.metering?.durability ?? 'journal',
     responsesKeptMs: parseDurationMs(config.responses?.keep ?? RESPONSES_KEEP_DEFAULT),
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
@@ -91,6 +94,15 @@ export function parseConfig(text: string, source: string, { providers, variables
     metricsToken: config.metrics?.token,
     isSandbox: (config.channels ?? []).length === 0,
     catalog,
+  }
+}
+
+function routingPolicy({ strategy, sticky, ejection, retry_uncertain }: FileConfig['routing'] = {}): RoutingPolicy {
+  return {
+    strategy: strategy ?? ROUTING_DEFAULT.strategy,
+    isSticky: sticky ?? ROUTING_DEFAULT.isSticky,
+    isEjecting: ejection ?? ROUTING_DEFAULT.isEjecting,
+    retriesUncertain: retry_uncertain ?? ROUTING_DEFAULT.retriesUncertain,
   }
 }
 

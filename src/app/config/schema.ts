@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ChannelConfig, ModelConfig } from '#catalog/schema.ts'
+import { STRATEGIES } from '#routing/policy.ts'
 
 const closed = { additionalProperties: false } as const
 
@@ -10,6 +11,17 @@ export const FileConfig = Type.Object(
       Type.Object({ credit: Type.Optional(Type.String({ pattern: '^\\d+(\\.\\d{1,12})?$' })) }, closed),
     ),
     show_routing: Type.Optional(Type.Boolean()),
+    routing: Type.Optional(
+      Type.Object(
+        {
+          strategy: Type.Optional(Type.Enum(STRATEGIES)),
+          sticky: Type.Optional(Type.Boolean()),
+          ejection: Type.Optional(Type.Boolean()),
+          retry_uncertain: Type.Optional(Type.Boolean()),
+        },
+        closed,
+      ),
+    ),
     metering: Type.Optional(Type.Object({ durability: Type.Optional(Type.Enum(['journal', 'database'])) }, closed)),
     responses: Type.Optional(
       Type.Object({ keep: Type.Optional(Type.String({ pattern: '^[1-9]\\d{0,3}(s|m|h|d)$' })) }, closed),

@@ -13,6 +13,7 @@ import { calledTool } from './called-tool.ts'
 import { decodeContent, decodeThought } from './content.ts'
 import { validateRequest } from './decode-request.ts'
 import { estimate } from './estimate.ts'
+import { readTraits } from './traits.ts'
 import { decodeChunkUsage, decodeUsage } from './usage.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -33,6 +34,7 @@ function readRequest(body: unknown): RequestFacts {
     isStream: body.stream === true,
     wantsStreamUsage: body.stream_options?.include_usage === true,
     estimate: limits => estimate(body, limits),
+    traits: () => readTraits(body),
   }
 }
 

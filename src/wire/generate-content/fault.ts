@@ -107,12 +107,14 @@ function reasonOf({ code }: Fault): string {
 
 /** Texts only, as the family has it. */
 function metadataOf({ hints }: Fault): Record<string, string> {
-  const { didYouMean, suggestions, hint, balanceUsd, estimatedCostUsd } = hints
+  const { didYouMean, suggestions, hint, balanceUsd, estimatedCostUsd, alternatives, requestId } = hints
   return {
     ...(didYouMean !== undefined && { did_you_mean: didYouMean }),
     ...(suggestions !== undefined && { suggestions: suggestions.join(', ') }),
     ...(hint !== undefined && { hint }),
     ...(balanceUsd !== undefined && { balance_usd: balanceUsd }),
     ...(estimatedCostUsd !== undefined && { estimated_cost_usd: estimatedCostUsd }),
+    ...(alternatives !== undefined && { alternatives: alternatives.map(({ id }) => id).join(', ') }),
+    ...(requestId !== undefined && { request_id: requestId }),
   }
 }

@@ -11,6 +11,7 @@ import { validateRequest } from './decode-request.ts'
 import { encodeFaultFrame, frame, PING } from './encode-stream.ts'
 import { estimate } from './estimate.ts'
 import { decodeFault } from './fault.ts'
+import { readTraits } from './traits.ts'
 import { decodeUsage, mergeUsage } from './usage.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -27,7 +28,13 @@ function readRequest(body: unknown): RequestFacts {
   validateRequest(body)
   const isStream = body.stream === true
   // Streams of this format always bring their usage.
-  return { model: body.model, isStream, wantsStreamUsage: isStream, estimate: limits => estimate(body, limits) }
+  return {
+    model: body.model,
+    isStream,
+    wantsStreamUsage: isStream,
+    estimate: limits => estimate(body, limits),
+    traits: () => readTraits(body),
+  }
 }
 
 function editRequest(bytes: Buffer, facts: RequestFacts, target: Target): Buffer {
