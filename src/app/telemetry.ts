@@ -106,9 +106,9 @@ export class Telemetry {
   readonly routing: RoutingObserver = {
     attempted: ({ offer }, outcome) => this.#attempts.inc({ channel: offer.channel.id, outcome }),
     credentialDisabled: ({ offer, credential }, symptom) =>
-      this.#log.error({ channel: offer.channel.id, credential: credential.id, symptom }, 'credential.disabled'),
+      this.#log.error({ channel: offer.channel.id, place: credential.id, symptom }, 'credential.disabled'),
     credentialRestored: ({ offer, credential }) =>
-      this.#log.info({ channel: offer.channel.id, credential: credential.id }, 'credential.restored'),
+      this.#log.info({ channel: offer.channel.id, place: credential.id }, 'credential.restored'),
   }
 
   readonly quota: QuotaObserver = {

@@ -30,7 +30,7 @@ describe('buildCatalog', () => {
       name: 'main',
       provider: 'openai',
       baseUrl: undefined,
-      apiKeys: [],
+      credentials: [{ id: '1', key: undefined, weight: 1, requestsPerMinute: undefined, concurrency: undefined }],
       formats: undefined,
       tier: 'official',
       timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 },

@@ -1,6 +1,7 @@
 import type { Offer } from '#catalog/catalog.ts'
 import type { Candidate } from '#routing/candidate.ts'
 import type { Health } from '#routing/health.ts'
+import type { RoutingPolicy } from '#routing/policy.ts'
 import type { RetryBudget } from '#routing/retry-budget.ts'
 import { concernsAccount } from '#routing/symptom.ts'
 import type { Failure } from './failure.ts'
@@ -13,8 +14,7 @@ export interface FailoverInput {
   readonly order: readonly Candidate[]
   readonly health: Pick<Health, 'nowMs' | 'readyAtMs'>
   readonly retries: RetryBudget
-  /** Whether another channel is asked after one that may have done the work. */
-  readonly retriesUncertain: boolean
+  readonly policy: Pick<RoutingPolicy, 'retriesUncertain' | 'retryShare'>
   /** @returns the failure when the client has seen nothing; otherwise the call is over */
   attempt(candidate: Candidate, retryCount: number): Promise<Failure | undefined>
 }
@@ -26,9 +26,9 @@ export interface FailoverInput {
  * @returns the last failure, when all that was tried has failed
  */
 export async function failOver(input: FailoverInput): Promise<Failure | undefined> {
-  const { order, health, retries } = input
+  const { order, health, retries, policy } = input
   const failedOffers = new Set<Offer>()
-  let mayRepeat = input.retriesUncertain
+  let mayRepeat = policy.retriesUncertain
   let tried = 0
   let failure: Failure | undefined
   retries.requested(health.nowMs())
@@ -37,7 +37,7 @@ export async function failOver(input: FailoverInput): Promise<Failure | undefine
       const nowMs = health.nowMs()
       // Another key does not help where the host is down; and what was well may be out since.
       if (failedOffers.has(candidate.offer) || health.readyAtMs(candidate, nowMs) > nowMs) continue
-      if (tried === ATTEMPTS_MAX || !retries.take(nowMs)) return failure
+      if (tried === ATTEMPTS_MAX || !retries.take(nowMs, policy.retryShare)) return failure
     }
     failure = await input.attempt(candidate, tried++)
     if (!failure || failure.kind === 'final') return failure

@@ -18,6 +18,7 @@ import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
 import { allOut, exhausted } from './exhausted.ts'
 import { failOver } from './failover.ts'
 import type { Failure } from './failure.ts'
+import { retold } from './retold.ts'
 import { settle } from './settle.ts'
 import { shortlist } from './shortlist.ts'
 import { StreamAttempt } from './stream-attempt.ts'
@@ -104,7 +105,7 @@ export class Relay {
       order,
       health: router.health,
       retries: router.retriesOf(model),
-      retriesUncertain: router.policy.retriesUncertain,
+      policy: router.policy,
       attempt: (candidate, retryCount) => this.#attempt({ call, model, candidate, retryCount, estimate, hold }),
     })
     if (!failure || (failure.kind !== 'final' && this.#answerItself(call, model))) return
@@ -169,7 +170,7 @@ export class Relay {
     else if (failure.kind === 'final' && fault.upstream) attempt.answered()
     if (isOver) return undefined
     noteFailed(call, offer.channel.id)
-    return failure
+    return { ...failure, fault: retold(fault, offer, model) }
   }
 
   #prepare({ call, model, candidate, retryCount }: Way): Omit<AttemptInput, 'hold' | 'allowance' | 'onOutput'> {
@@ -254,7 +255,7 @@ export class Relay {
     }
     if (fault) {
       input.call.facts.fault = fault
-      sink.end(codec.encodeFault(fault))
+      sink.end(codec.encodeFault(retold(fault, input.offer, model)))
     } else {
       const lastBytes = codec.finish()
       if (outcome.kind === 'completed') await input.call.work.beforeEnd?.(lastBytes)

@@ -12,6 +12,8 @@ export interface RoutingPolicy {
   readonly isEjecting: boolean
   /** Another channel is asked when one failed that may have done the work, and may bill for it. */
   readonly retriesUncertain: boolean
+  /** How many of a model's requests may be tried again. */
+  readonly retryShare: number
 }
 
 export const ROUTING_DEFAULT: RoutingPolicy = Object.freeze({
@@ -19,4 +21,5 @@ export const ROUTING_DEFAULT: RoutingPolicy = Object.freeze({
   isSticky: true,
   isEjecting: true,
   retriesUncertain: false,
+  retryShare: 0.2,
 })

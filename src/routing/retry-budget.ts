@@ -1,13 +1,12 @@
 import { RecentCount } from './recent-count.ts'
 
 const WINDOW_MS = 10_000
-const SHARE = 0.2
 /** So that a quiet model has retries too. */
 const ALWAYS = 3
 
 /**
- * How many second attempts a model's requests may make: a fifth of the requests of the last ten seconds, and three. In
- * an outage upstreams are asked little more often than clients ask.
+ * How many second attempts a model's requests may make: a share of the requests of the last ten seconds, and three. In an
+ * outage upstreams are asked little more often than clients ask.
  */
 export class RetryBudget {
   readonly #requests = new RecentCount(WINDOW_MS)
@@ -17,9 +16,9 @@ export class RetryBudget {
     this.#requests.add(nowMs)
   }
 
-  /** @returns whether there was one */
-  take(nowMs: number): boolean {
-    const allowed = ALWAYS + SHARE * this.#requests.total(nowMs)
+  /** @param share how many of the requests may. @returns whether there was one */
+  take(nowMs: number, share: number): boolean {
+    const allowed = ALWAYS + share * this.#requests.total(nowMs)
     if (this.#retries.total(nowMs) + 1 > allowed) return false
     this.#retries.add(nowMs)
     return true

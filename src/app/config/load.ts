@@ -97,12 +97,14 @@ export function parseConfig(text: string, source: string, { providers, variables
   }
 }
 
-function routingPolicy({ strategy, sticky, ejection, retry_uncertain }: FileConfig['routing'] = {}): RoutingPolicy {
+function routingPolicy(config: FileConfig['routing'] = {}): RoutingPolicy {
+  const { strategy, sticky, ejection, retry_uncertain, retry_share } = config
   return {
     strategy: strategy ?? ROUTING_DEFAULT.strategy,
     isSticky: sticky ?? ROUTING_DEFAULT.isSticky,
     isEjecting: ejection ?? ROUTING_DEFAULT.isEjecting,
     retriesUncertain: retry_uncertain ?? ROUTING_DEFAULT.retriesUncertain,
+    retryShare: retry_share ?? ROUTING_DEFAULT.retryShare,
   }
 }
 

@@ -18,6 +18,7 @@ export const FileConfig = Type.Object(
           sticky: Type.Optional(Type.Boolean()),
           ejection: Type.Optional(Type.Boolean()),
           retry_uncertain: Type.Optional(Type.Boolean()),
+          retry_share: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
         },
         closed,
       ),
