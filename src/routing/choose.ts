@@ -5,7 +5,7 @@ import type { Health } from './health.ts'
 export interface Question {
   /** Those that could serve the request. */
   readonly candidates: readonly Candidate[]
-  readonly health: Pick<Health, 'readyAtMs' | 'mayProbeEarly'>
+  readonly health: Pick<Health, 'readyAtMs' | 'lastResort'>
   readonly nowMs: number
   /** What the strategy puts first has the least. Candidates that it holds for equal are drawn by their weights. */
   readonly preference: (candidate: Candidate) => number
@@ -37,7 +37,7 @@ export function choose({ candidates, health, nowMs, preference, draw }: Question
     else ranked.push(rank(candidate, preference(candidate), draw(candidate.seed)))
   }
   if (ranked.length > 0) return { order: ranked.sort(compare).map(({ candidate }) => candidate), readyAtMs: nowMs }
-  const lastResort = candidates.find(candidate => health.mayProbeEarly(candidate, nowMs))
+  const lastResort = health.lastResort(candidates, nowMs)
   return { order: lastResort ? [lastResort] : [], readyAtMs: soonestMs }
 }
 

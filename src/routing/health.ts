@@ -66,16 +66,13 @@ export class Health {
     )
   }
 
-  /** Only its breaker keeps it out, and has done so for long enough to look again when there is nothing else. */
-  mayProbeEarly({ offer, credential }: Candidate, nowMs: number): boolean {
-    const pair = this.#pair(offer)
-    const ofCredential = this.#credential(credential)
-    const othersAtMs = Math.max(
-      ofCredential.roomAtMs(nowMs),
-      ofCredential.breaker.readyAtMs(nowMs),
-      pair.restsUntilMs(credential.id),
-    )
-    return othersAtMs <= nowMs && !pair.concurrency.isFull && pair.breaker.mayProbeEarly(nowMs, EARLY_PROBE_MS)
+  /**
+   * Whom to ask where all are out: one whom only its breaker keeps out, as long as none of them was tried within the last
+   * second. So a channel that has nobody beside it is back a second after it is well.
+   */
+  lastResort(candidates: readonly Candidate[], nowMs: number): Candidate | undefined {
+    const isTooEarly = candidates.some(({ offer }) => !this.#pair(offer).breaker.mayProbeEarly(nowMs, EARLY_PROBE_MS))
+    return isTooEarly ? undefined : candidates.find(candidate => this.#isKeptOutByBreaker(candidate, nowMs))
   }
 
   /** How long it takes to its first output; `undefined`: not known. */
@@ -100,6 +97,17 @@ export class Health {
       const [channel = '', model = ''] = name.split('\n')
       return { channel, model, state: breaker.state(nowMs) }
     })
+  }
+
+  #isKeptOutByBreaker({ offer, credential }: Candidate, nowMs: number): boolean {
+    const pair = this.#pair(offer)
+    const ofCredential = this.#credential(credential)
+    const othersAtMs = Math.max(
+      ofCredential.roomAtMs(nowMs),
+      ofCredential.breaker.readyAtMs(nowMs),
+      pair.restsUntilMs(credential.id),
+    )
+    return othersAtMs <= nowMs && !pair.concurrency.isFull
   }
 
   #pair(offer: Offer): PairHealth {
