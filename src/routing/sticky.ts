@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Credential, Model, Offer } from '#catalog/catalog.ts'
 import type { RequestTraits } from '#core/traits.ts'
 
@@ -24,8 +23,11 @@ export function seedOf({ channel, upstreamModel }: Offer, { key }: Credential): 
   return hash32(`${channel.id}\n${upstreamModel}\n${key ?? ''}`)
 }
 
+/** FNV-1a over UTF-16 units: who finds two texts with the same hash has sent two conversations to one channel. */
 function hash32(text: string): number {
-  return hash('sha1', text, 'buffer').readUInt32LE(0)
+  let bits = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) bits = Math.imul(bits ^ text.charCodeAt(i), 0x01000193)
+  return mixed(bits)
 }
 
 /** The finalizer of MurmurHash3: every bit of the input moves half of the output's. */

@@ -22,16 +22,17 @@ export function toTraits({ needs, cacheKey, opening, isSealed }: FormatTraits, b
   }
 }
 
-/** Enough to tell conversations apart. */
-const CHARACTERS_MAX = 4_096
+/** Enough of each text, and of all together, to tell conversations apart. */
+const TEXT_CHARACTERS_MAX = 256
+const CHARACTERS_MAX = 2_048
 
-/** The texts in a value, however deep, in order. */
+/** What the texts in a value begin with, however deep. The last first: the user's, who have instructions in common. */
 function textsOf(value: unknown): string {
   let texts = ''
   const collect = (inner: unknown): void => {
     if (texts.length >= CHARACTERS_MAX) return
-    if (typeof inner === 'string') texts += `${inner.slice(0, CHARACTERS_MAX - texts.length)}\n`
-    else if (Array.isArray(inner)) inner.forEach(collect)
+    if (typeof inner === 'string') texts += `${inner.length} ${inner.slice(0, TEXT_CHARACTERS_MAX)}\n`
+    else if (Array.isArray(inner)) inner.toReversed().forEach(collect)
     else if (typeof inner === 'object' && inner !== null) Object.values(inner).forEach(collect)
   }
   collect(value)
