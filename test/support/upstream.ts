@@ -121,6 +121,9 @@ export function answerWhole({
   }
 }
 
+/** For upstreams that fail in one test and must be asked in the next one all the same. */
+export const UNEJECTING = 'routing: { ejection: false, retry_share: 1 }'
+
 /** A configuration with one chat and one embedding model behind `url`. */
 export function configFor(url: string, extra = ''): string {
   return `
