@@ -5,14 +5,14 @@ import { blankCredentials } from '#lib/scrub.ts'
  * speaks of a provider's platform sends the reader to an account that is not theirs.
  */
 const VENDORS =
-  /\b(?:azure openai|openai|anthropic|vertex ai|google ai studio|google cloud|amazon bedrock|bedrock|openrouter|groq|together ai|fireworks ai|deepinfra|mistral ai|cohere|perplexity|deepseek|moonshot|siliconflow|dashscope|volcengine|byteplus|cerebras|sambanova)\b(?:'s)?/gi
+  /\b(?:Azure OpenAI|OpenAI|Anthropic|Vertex AI|Google AI Studio|Google Cloud|Amazon Bedrock|Bedrock|OpenRouter|Groq|Together AI|Fireworks AI|DeepInfra|Mistral AI|Cohere|Perplexity|DeepSeek|Moonshot|SiliconFlow|DashScope|Volcengine|BytePlus|Cerebras|SambaNova)\b/g
 
 /** What says where a request went, or on whose account: addresses, and ids of organizations, projects and requests. */
 const WHEREABOUTS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:https?|wss?):\/\/[^\s"'<>)\]]+/gi, '[link]'],
   [/\barn:aws[\w-]*:[^\s"',]+/gi, '[account]'],
   [/\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b/g, '[account]'],
-  [/\b(?:org|proj|acct|user|team|workspace|wrkspc)[-_][A-Za-z0-9]{6,}\b/g, '[account]'],
+  [/\b(?:org|proj|acct|user|team|workspace|wrkspc)[-_](?=[A-Za-z0-9]*\d)[A-Za-z0-9]{6,}\b/g, '[account]'],
   [/\bprojects\/[\w-]+/g, 'projects/[account]'],
   [
     /\b(project|account|organization|tenant|subscription)([ :=#]+(?:id|number)?[ :=#]*)['"`]?(?=[\w-]*\d)[\w-]{6,}['"`]?/gi,
