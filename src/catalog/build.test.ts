@@ -123,6 +123,22 @@ describe('buildCatalog', () => {
     assert.deepEqual([model?.logicalModel, model?.createdAt], ['gpt', Date.UTC(2025, 7, 7) / 1000])
   })
 
+  it('gives an offer what its model can do, unless it says so itself', () => {
+    const offers = [
+      { channel: 'main', weight: 3 },
+      { channel: 'main', capabilities: ['tools'], context_length: 8 },
+    ]
+    const model = { ...MODEL, capabilities: ['tools', 'vision'], context_length: 100, offers }
+    const [shared, own] = build([CHANNEL], [model]).catalog.models.get('gpt-5')?.offers ?? []
+    assert.deepEqual(
+      [shared?.weight, shared?.contextLength, [...(shared?.capabilities ?? [])]],
+      [3, 100, ['tools', 'vision']],
+    )
+    assert.deepEqual([own?.weight, own?.contextLength, [...(own?.capabilities ?? [])]], [undefined, 8, ['tools']])
+    const [silent] = build([CHANNEL], [{ ...MODEL, capabilities: [] }]).catalog.models.get('gpt-5')?.offers ?? []
+    assert.equal(silent?.capabilities, undefined)
+  })
+
   it("prefers an offer's own price to the model's", () => {
     const offers = [{ channel: 'main', price: { input: '3', output: '4' }, upstream_model: 'x' }, { channel: 'main' }]
     const [own, shared] = build([CHANNEL], [{ ...MODEL, offers }]).catalog.models.get('gpt-5')?.offers ?? []

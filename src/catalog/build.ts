@@ -155,12 +155,13 @@ function fromOffers(
 }
 
 function toOffer(model: ModelConfig, offer: OfferConfig, over: Pick<Offer, 'channel' | 'price'>): Offer {
-  const capabilities = offer.capabilities ?? model.capabilities
+  const capabilities = offer.capabilities ?? model.capabilities ?? []
   return {
     ...over,
     upstreamModel: offer.upstream_model ?? model.id,
     weight: offer.weight,
-    capabilities: capabilities && new Set(capabilities),
+    // An empty list says as little as none.
+    capabilities: capabilities.length > 0 ? new Set(capabilities) : undefined,
     contextLength: offer.context_length ?? model.context_length,
   }
 }
