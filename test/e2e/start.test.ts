@@ -134,6 +134,17 @@ describe('a start with a mistake', () => {
       /:3: the environment variable NO_SUCH_KEY is not set/,
     ],
     ['a time that is none', `${good}\nresponses: { keep: 0d }`, /tollgate\.yaml:\d+: responses\.keep must match/],
+    [
+      'a strategy that there is none of',
+      `${good}\nrouting: { strategy: slowest }`,
+      /routing\.strategy must be one of "weighted", "cheapest" or "fastest"/,
+    ],
+    ['a share beyond all', `${good}\nrouting: { retry_share: 2 }`, /tollgate\.yaml:\d+: routing\.retry_share must be/],
+    [
+      'a weight of nothing',
+      good.replace('{ channel: main, ', '{ channel: main, weight: 0, '),
+      /tollgate\.yaml:\d+: models\[0\]\.offers\[0\]\.weight must be/,
+    ],
     ['a duplicate model', good.replace('id: test-embedding', 'id: test-chat'), /model "test-chat" is declared twice/],
   ]
   for (const [name, config, message] of cases) {
