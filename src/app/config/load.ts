@@ -72,7 +72,10 @@ export function parseConfig(text: string, source: string, { providers, variables
   if (misfits.length > 0) {
     throw new ConfigError(
       misfits
-        .map(({ path, field, problem }) => `${at(path)}: ${field || 'the file'} ${problem}${quoteHint(document, path)}`)
+        .map(
+          ({ path, field, problem }) =>
+            `${at(path)}: ${field || 'the file'} ${problem}${quoteHint(document, path, problem)}`,
+        )
         .join('\n'),
     )
   }
@@ -151,7 +154,8 @@ function lineOf(document: Document, lines: LineCounter, path: readonly (string |
 }
 
 /** YAML reads an unquoted price as a number, which would make a float of money. */
-function quoteHint(document: Document, path: readonly (string | number)[]): string {
+function quoteHint(document: Document, path: readonly (string | number)[], problem: string): string {
+  if (!problem.includes('a string')) return ''
   const node = document.getIn(path, true)
   return isScalar(node) && typeof node.value === 'number' ? `; write it in quotes: "${node.source ?? node.value}"` : ''
 }
