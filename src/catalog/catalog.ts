@@ -38,12 +38,16 @@ export interface Offer {
   readonly channel: Channel
   readonly upstreamModel: string
   readonly price: Price
+  readonly priceOrigin: PriceOrigin
   /** Its share among the offers that have one; `undefined`: tried after those, in the order of the list. */
   readonly weight: number | undefined
   /** What it can do; `undefined`: nobody said. */
   readonly capabilities: ReadonlySet<string> | undefined
   readonly contextLength: number | undefined
 }
+
+/** Who said what an offer costs: the offer, its model, or the price book where neither did. */
+export type PriceOrigin = 'offer' | 'model' | 'book'
 
 export interface Model {
   readonly id: string

@@ -22,6 +22,8 @@ export interface Work {
   readonly isFree?: true
   /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
   estimate(limits: ModelLimits): Usage
+  /** What the request may use at most, for what is set aside for it. Kinds of tokens that it cannot have are 0. */
+  bound(limits: ModelLimits): Usage
   /** What it asks of whoever serves it; absent where all can do it and none does it better. */
   traits?(): RequestTraits
   /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */
@@ -80,6 +82,8 @@ export interface Quirks {
   readonly customTools?: boolean | undefined
   /** `true`: the upstream takes ids of tool calls only with exactly nine letters and digits. */
   readonly shortToolIds?: boolean | undefined
+  /** `true`: the upstream translates by `translation_options`; others are told in words. */
+  readonly translationOptions?: boolean | undefined
 }
 
 /** The public `_routing` object (spec, "What the service does"). */

@@ -1,6 +1,7 @@
 import type { Catalog, Model, Offer } from '#catalog/catalog.ts'
 import { resolveModel } from '#catalog/resolve.ts'
 import { Fault } from '#core/fault.ts'
+import type { Scene } from '#core/scene.ts'
 import type { Exchange, RoutingInfo, Work } from '#core/work.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
 import { Roster } from '#lib/roster.ts'
@@ -16,6 +17,7 @@ import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
 import { allOut, exhausted } from './exhausted.ts'
+import { type Fruitless, recordFailure } from './failed-attempt.ts'
 import { failOver } from './failover.ts'
 import type { Failure } from './failure.ts'
 import { retold } from './retold.ts'
@@ -83,7 +85,7 @@ export class Relay {
     meter.assertAccepting()
     Object.assign(facts, {
       model: model.id,
-      scene: model.scene,
+      scene: work.scene,
       organization_id: principal.organizationId,
       api_key_id: principal.keyId,
     })
@@ -129,7 +131,7 @@ export class Relay {
   #allow(offer: Offer, estimate: Estimate | undefined, hold: Hold | undefined): Allowance | undefined {
     if (!estimate || !hold) return undefined
     return new Allowance(estimate.usage.outputTokens ?? 0, tokens =>
-      this.#deps.quota.extend(hold, estimateOutput(tokens, offer)),
+      this.#deps.quota.extend(hold, estimateOutput(tokens, estimate, offer)),
     )
   }
 
@@ -189,6 +191,7 @@ export class Relay {
     return {
       call,
       offer,
+      attempt: retryCount,
       exchange,
       outbound: this.#deps.outbound,
       request: this.#request(call, candidate, endpoint, exchange),
@@ -227,8 +230,7 @@ export class Relay {
     const { call } = input
     const outcome = await this.#track(new WholeAttempt(input))
     noteTiming(call, outcome.timing)
-    if (outcome.kind === 'failed') return { failure: outcome.failure }
-    if (outcome.kind === 'gone') return OVER
+    if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
     input.onOutput(latencyOf(call.work, outcome.timing))
     const { answer } = outcome
     if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
@@ -242,8 +244,7 @@ export class Relay {
     const { sink } = input.call
     const outcome = await this.#track(new StreamAttempt(input))
     noteTiming(input.call, outcome.timing)
-    if (outcome.kind === 'failed') return { failure: outcome.failure }
-    if (outcome.kind === 'gone') return OVER
+    if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
     const { codec } = outcome
     const failure = outcome.kind === 'cut' ? outcome.failure : undefined
     let fault = outcome.kind === 'stopped' ? outcome.fault : failure?.fault
@@ -265,6 +266,11 @@ export class Relay {
     return { failure, isOver: true }
   }
 
+  async #giveUp(input: AttemptInput, model: Model, fruitless: Fruitless): Promise<Ending> {
+    await recordFailure({ meter: this.#deps.meter, input, model }, fruitless)
+    return fruitless.failure ? { failure: fruitless.failure } : OVER
+  }
+
   async #track<T>(attempt: (WholeAttempt | StreamAttempt) & { outcome: Promise<T> }): Promise<T> {
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
@@ -283,11 +289,15 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
 const OUTCOMES = Object.freeze({ completed: 'completed', cut: 'cut', stopped: 'stopped', 'client-gone': 'client_gone' })
 
 function assertScene(model: Model, { work }: ClientCall): void {
-  if (model.scene === work.scene) return
+  if (model.scene === work.scene || ALSO_DONE_BY[work.scene] === model.scene) return
   throw new Fault('invalid_request', `The model "${model.id}" is a ${model.scene} model and cannot do ${work.scene}.`, {
     param: 'model',
+    ...(model.scene === 'translation' && { hint: 'Say into which language in `translation_options`.' }),
   })
 }
+
+/** Work that models of another scene can do as well. */
+const ALSO_DONE_BY: Readonly<Partial<Record<Scene, Scene>>> = { translation: 'chat' }
 
 function unserved(model: Model): Fault {
   return new Fault('invalid_request', `The model "${model.id}" is not served at this endpoint.`, { param: 'model' })

@@ -29,7 +29,8 @@ function offer(id: string, { tier = 'official', weight, keys = [1], capabilities
   return {
     channel: { id, tier, credentials } as unknown as Channel,
     upstreamModel: 'm',
-    price: { version: id, rates: {} },
+    price: { version: id, rates: {}, tiers: [], book: undefined },
+    priceOrigin: 'offer',
     weight,
     capabilities: capabilities && new Set(capabilities),
     contextLength,

@@ -32,7 +32,7 @@ function readRequest(body: unknown): RequestFacts {
     model: body.model,
     isStream,
     wantsStreamUsage: isStream,
-    estimate: limits => estimate(body, limits),
+    estimate: (limits, measure) => estimate(body, limits, measure),
     traits: () => readTraits(body),
   }
 }
