@@ -1,3 +1,4 @@
+import type { DeliveryPolicy } from '#core/delivery.ts'
 import { Fault } from '#core/fault.ts'
 import { ACCESS_CHANNELS, type AccessChannel } from '#core/scene.ts'
 import type { Work } from '#core/work.ts'
@@ -8,6 +9,7 @@ import type { Principal } from '#tenants/principal.ts'
 import type { WireFormat } from '#wire/format.ts'
 import { admitCaller, type CallerDeps } from './caller.ts'
 import { credentialOf } from './credential.ts'
+import { deliveryPolicyOf } from './delivery-policy.ts'
 
 export interface ApiDeps extends CallerDeps {
   readonly relay: Relay
@@ -39,8 +41,10 @@ export function inferenceRoute(deps: ApiDeps, endpoint: InferenceEndpoint): AnyR
     path: endpoint.path,
     bodyBytesMax: BODY_BYTES_MAX,
     authorize: request => admitCaller(deps, request, credential(request), spellRate),
-    handle: async (request, principal) =>
-      deps.relay.run(toCall(request, principal, await endpoint.work(request, principal))),
+    handle: async (request, principal) => {
+      const deliveryPolicy = deliveryPolicyOf(request, principal)
+      await deps.relay.run(toCall(request, principal, deliveryPolicy, await endpoint.work(request, principal)))
+    },
     ...(encodeFault && { encodeFault: (fault, { id }) => encodeFault(fault, id) }),
     docs: { ...endpoint.docs, security: 'api-key', errors: [400, 401, 402, 403, 413, 429, 502, 503, 504] },
   })
@@ -49,9 +53,10 @@ export function inferenceRoute(deps: ApiDeps, endpoint: InferenceEndpoint): AnyR
 function toCall(
   { id, sink, receivedAtMs, facts, headers }: Inbound,
   principal: Principal,
+  deliveryPolicy: DeliveryPolicy,
   work: Work,
 ): Parameters<Relay['run']>[0] {
-  return { requestId: id, principal, work, access: accessOf(headers), sink, receivedAtMs, facts }
+  return { requestId: id, principal, deliveryPolicy, work, access: accessOf(headers), sink, receivedAtMs, facts }
 }
 
 const ACCESS_HEADER = 'x-access-channel'

@@ -1,8 +1,9 @@
 import { type TSchema, Type } from 'typebox'
-import type { Catalog, DeliveryTier, Model } from '#catalog/catalog.ts'
+import type { Catalog, Model } from '#catalog/catalog.ts'
 import { type ReadablePrice, readablePrice } from '#catalog/price.ts'
 import { unknownModel, visibleModels } from '#catalog/resolve.ts'
 import { RECOMMENDATIONS } from '#catalog/schema.ts'
+import type { DeliveryTier } from '#core/delivery.ts'
 import { errorBody, Fault } from '#core/fault.ts'
 import type { ModelCard } from '#core/model-card.ts'
 import { anthropicRateHeaders, type rateHeaders } from '#http/inbound/rate-headers.ts'
@@ -176,7 +177,7 @@ function toCard({ id, name, description, createdAt, scene, limits }: Model): Mod
   }
 }
 
-/** The first offer of each tier speaks for it: offers are tried in that order. */
+/** The first offer of each tier, as they are listed, speaks for it. */
 function toPricing({ offers }: Model): Record<string, unknown> {
   const delivery = new Map<DeliveryTier, ReadablePrice>()
   for (const { channel, price } of offers) {

@@ -36,6 +36,7 @@ import { backgroundDuties, type Duty } from './duties.ts'
 import type { Foundation } from './foundation.ts'
 import { listenOn } from './listen.ts'
 import { loadNodeId } from './node-identity.ts'
+import { createRouter } from './routing.ts'
 import { Settings } from './settings.ts'
 import { systemRoutes } from './system-routes.ts'
 import { Telemetry } from './telemetry.ts'
@@ -158,20 +159,7 @@ export class ServingNode {
     })
     this.#guard = new OutboundGuard({ trustedNetworks: environment.trustedNetworks, ownPort: () => this.#port })
     this.#outbound = new OutboundClient(this.#guard)
-    this.#relay = new Relay({
-      catalog: () => settings.current.catalog,
-      keepAliveMs: settings.current.keepAliveMs,
-      showsRouting: () => settings.current.showsRouting,
-      endpoints: new Endpoints(PROVIDERS),
-      privateOffers: new PrivateOffers({
-        providerKeys: this.#providerKeys,
-        providers: PROVIDERS,
-        fee: () => settings.current.byokFee,
-      }),
-      outbound: this.#outbound,
-      quota: this.#quota,
-      meter: new Meter({ journal: this.#journal, shipper: this.#shipper, durability: settings.current.durability }),
-    })
+    this.#relay = this.#createRelay(telemetry)
     this.#storedResponses = new StoredResponses({
       database: this.#database,
       keptMs: settings.current.responsesKeptMs,
@@ -181,6 +169,28 @@ export class ServingNode {
     this.#duties = backgroundDuties({ database: this.#database, settings, telemetry, onError })
     this.#server = this.#createServer(options, { authenticator, hasher, vault, telemetry })
     this.#watch(telemetry)
+  }
+
+  #createRelay(telemetry: Telemetry): Relay {
+    return new Relay({
+      catalog: () => this.#settings.current.catalog,
+      keepAliveMs: this.#settings.current.keepAliveMs,
+      showsRouting: () => this.#settings.current.showsRouting,
+      endpoints: new Endpoints(PROVIDERS),
+      privateOffers: new PrivateOffers({
+        providerKeys: this.#providerKeys,
+        providers: PROVIDERS,
+        fee: () => this.#settings.current.byokFee,
+      }),
+      router: createRouter(() => this.#settings.current, telemetry),
+      outbound: this.#outbound,
+      quota: this.#quota,
+      meter: new Meter({
+        journal: this.#journal,
+        shipper: this.#shipper,
+        durability: this.#settings.current.durability,
+      }),
+    })
   }
 
   /** @returns the port. @throws ConfigError when it is taken */

@@ -6,11 +6,17 @@ import { type Logger, logWide, type WideLevel } from '#lib/log.ts'
 import { scrub } from '#lib/scrub.ts'
 import type { QuotaObserver } from '#quota/quota.ts'
 import type { Difference } from '#reconciliation/store.ts'
+import type { RoutingObserver } from '#routing/health.ts'
 import type { ProviderKey } from '#tenants/provider-keys/provider-key.ts'
 
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const QUOTA_WAIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const OVERHEAD_BUCKETS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5]
+
+interface Reading {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
 
 interface WatchedGauge {
   readonly help: string
@@ -113,12 +119,26 @@ export class Telemetry {
     registers: [this.registry],
   })
 
+  readonly #attempts = new Counter({
+    name: 'tollgate_attempts_total',
+    help: 'Requests to upstreams by channel and outcome: answered, dropped, or what failed.',
+    labelNames: ['channel', 'outcome'],
+    registers: [this.registry],
+  })
   readonly #rateLimited = new Counter({
     name: 'tollgate_rate_limited_total',
     help: 'Requests refused because too many were sent, by whose limit it was.',
     labelNames: ['subject'],
     registers: [this.registry],
   })
+
+  readonly routing: RoutingObserver = {
+    attempted: ({ offer }, outcome) => this.#attempts.inc({ channel: offer.channel.id, outcome }),
+    credentialDisabled: ({ offer, credential }, symptom) =>
+      this.#log.error({ channel: offer.channel.id, place: credential.id, symptom }, 'credential.disabled'),
+    credentialRestored: ({ offer, credential }) =>
+      this.#log.info({ channel: offer.channel.id, place: credential.id }, 'credential.restored'),
+  }
 
   readonly quota: QuotaObserver = {
     granted: () => this.#grants.inc(),
@@ -144,6 +164,23 @@ export class Telemetry {
         },
       })
     }
+  }
+
+  /** The same for a metric with labels: what is not read any more is not shown any more. */
+  watchEach(
+    name: string,
+    { help, labels, read }: { help: string; labels: readonly string[]; read(): Iterable<Reading> },
+  ): void {
+    new Gauge({
+      name: `tollgate_${name}`,
+      help,
+      labelNames: [...labels],
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        for (const reading of read()) this.set({ ...reading.labels }, reading.value)
+      },
+    })
   }
 
   requestCompleted(completed: Completed): void {

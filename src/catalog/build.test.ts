@@ -33,7 +33,7 @@ describe('buildCatalog', () => {
       name: 'main',
       provider: 'openai',
       baseUrl: undefined,
-      apiKeys: [],
+      credentials: [{ id: '1', key: undefined, weight: 1, requestsPerMinute: undefined, concurrency: undefined }],
       formats: undefined,
       tier: 'official',
       timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 },
@@ -79,7 +79,7 @@ describe('buildCatalog', () => {
           ...CHANNEL,
           name: 'Main',
           base_url: 'https://example.com/v1',
-          api_key: ['a', 'b'],
+          api_key: ['a', { key: 'b', weight: 3, requests_per_minute: 60, concurrency: 4 }],
           tier: 'verified',
           timeout: { connect: '500ms', first_byte: '5s', idle: '2m' },
           formats: ['responses'],
@@ -101,7 +101,10 @@ describe('buildCatalog', () => {
       [{ ...MODEL, logical_model: 'gpt', released: '2025-08-07', context_length: 400_000, vendor: 'openai' }],
     )
     const channel = catalog.channels.get('main')
-    assert.deepEqual(channel?.apiKeys, ['a', 'b'])
+    assert.deepEqual(channel?.credentials, [
+      { id: '1', key: 'a', weight: 1, requestsPerMinute: undefined, concurrency: undefined },
+      { id: '2', key: 'b', weight: 3, requestsPerMinute: 60, concurrency: 4 },
+    ])
     assert.deepEqual(channel?.timeouts, { connectMs: 500, firstByteMs: 5_000, idleMs: 120_000 })
     assert.deepEqual(channel?.formats, ['responses'])
     assert.deepEqual(channel?.quirks, {
@@ -117,9 +120,29 @@ describe('buildCatalog', () => {
       shortToolIds: true,
       translationOptions: true,
     })
-    assert.deepEqual(build([{ ...CHANNEL, api_key: 'a' }], []).catalog.channels.get('main')?.apiKeys, ['a'])
+    const keysOf = (api_key?: string) =>
+      build([{ ...CHANNEL, ...(api_key && { api_key }) }], [])
+        .catalog.channels.get('main')
+        ?.credentials.map(({ key }) => key)
+    assert.deepEqual([keysOf('a'), keysOf()], [['a'], [undefined]])
     const model = catalog.models.get('gpt-5')
     assert.deepEqual([model?.logicalModel, model?.createdAt], ['gpt', Date.UTC(2025, 7, 7) / 1000])
+  })
+
+  it('gives an offer what its model can do, unless it says so itself', () => {
+    const offers = [
+      { channel: 'main', weight: 3 },
+      { channel: 'main', capabilities: ['tools'], context_length: 8 },
+    ]
+    const model = { ...MODEL, capabilities: ['tools', 'vision'], context_length: 100, offers }
+    const [shared, own] = build([CHANNEL], [model]).catalog.models.get('gpt-5')?.offers ?? []
+    assert.deepEqual(
+      [shared?.weight, shared?.contextLength, [...(shared?.capabilities ?? [])]],
+      [3, 100, ['tools', 'vision']],
+    )
+    assert.deepEqual([own?.weight, own?.contextLength, [...(own?.capabilities ?? [])]], [undefined, 8, ['tools']])
+    const [silent] = build([CHANNEL], [{ ...MODEL, capabilities: [] }]).catalog.models.get('gpt-5')?.offers ?? []
+    assert.equal(silent?.capabilities, undefined)
   })
 
   it("prefers an offer's own price to the model's", () => {

@@ -1,7 +1,7 @@
-import type { Catalog, Channel, Model, Offer } from './catalog.ts'
+import type { Catalog, Channel, Credential, Model, Offer } from './catalog.ts'
 import { BUNDLED_BOOK } from './price-book.ts'
 import { type PriceSource, priceOffer } from './pricing.ts'
-import type { ChannelConfig, ModelConfig } from './schema.ts'
+import type { ChannelConfig, CredentialConfig, ModelConfig, OfferConfig } from './schema.ts'
 
 /** A mistake in the declared channels or models: where, and what to do about it. */
 export interface CatalogProblem {
@@ -82,7 +82,7 @@ function fromChannelConfig(config: ChannelConfig): Channel {
     name: config.name ?? config.id,
     provider: config.provider,
     baseUrl: config.base_url,
-    apiKeys: config.api_key === undefined ? [] : [config.api_key].flat(),
+    credentials: fromApiKeys(config.api_key),
     formats: config.formats,
     tier: config.tier ?? 'official',
     timeouts: {
@@ -103,6 +103,25 @@ function fromChannelConfig(config: ChannelConfig): Channel {
       shortToolIds: quirks.short_tool_ids,
       translationOptions: quirks.translation_options,
     },
+  }
+}
+
+function fromApiKeys(config: ChannelConfig['api_key']): Channel['credentials'] {
+  const [first, ...others] = config === undefined ? [] : [config].flat().map(toCredential)
+  return [first ?? toCredential({ key: undefined }, 0), ...others]
+}
+
+/** A host that asks for no key has one account as well. */
+type AnyCredentialConfig = Omit<CredentialConfig, 'key'> & { readonly key: string | undefined }
+
+function toCredential(config: string | AnyCredentialConfig, index: number): Credential {
+  const given: AnyCredentialConfig = typeof config === 'string' ? { key: config } : config
+  return {
+    id: String(index + 1),
+    key: given.key,
+    weight: given.weight ?? 1,
+    requestsPerMinute: given.requests_per_minute,
+    concurrency: given.concurrency,
   }
 }
 
@@ -147,11 +166,29 @@ function fromOffers(
     const upstreamModel = offer.upstream_model ?? model.id
     const unpriced = { model, channelId: channel.id, address, upstreamModel, own: offer.price }
     const priced = priceOffer(unpriced, source)
-    if ('price' in priced) return [{ channel, upstreamModel, price: priced.price, priceOrigin: priced.origin }]
+    if ('price' in priced) {
+      const { price, origin } = priced
+      return [toOffer(model, offer, { channel, upstreamModel, price, priceOrigin: origin })]
+    }
     const about = { model: model.id, channel: channel.id }
     problems.push(...priced.problems.map(message => ({ path, message, offer: about })))
     return []
   })
+}
+
+function toOffer(
+  model: ModelConfig,
+  offer: OfferConfig,
+  over: Pick<Offer, 'channel' | 'upstreamModel' | 'price' | 'priceOrigin'>,
+): Offer {
+  const capabilities = offer.capabilities ?? model.capabilities ?? []
+  return {
+    ...over,
+    weight: offer.weight,
+    // An empty list says as little as none.
+    capabilities: capabilities.length > 0 ? new Set(capabilities) : undefined,
+    contextLength: offer.context_length ?? model.context_length,
+  }
 }
 
 /** `Date.parse` takes the 31st of any month for a day. */

@@ -1,8 +1,7 @@
+import type { DeliveryTier } from '#core/delivery.ts'
 import type { Scene } from '#core/scene.ts'
 import type { ModelLimits, Quirks } from '#core/work.ts'
 import type { Price } from './price.ts'
-
-export type DeliveryTier = 'official' | 'verified'
 
 /** An account at a provider, by which models are reached: the operator's, or one that a customer brought. */
 export interface Channel {
@@ -13,8 +12,8 @@ export interface Channel {
   readonly provider: string
   /** `undefined`: the provider's own address. */
   readonly baseUrl: string | undefined
-  /** Used in turn; empty for a host that asks for none. */
-  readonly apiKeys: readonly string[]
+  /** Any of them serves; a host that asks for no key has one without. */
+  readonly credentials: readonly [Credential, ...Credential[]]
   /** Wire formats that its host speaks; `undefined`: what hosts of this provider usually speak. */
   readonly formats: readonly string[] | undefined
   readonly tier: DeliveryTier
@@ -24,12 +23,29 @@ export interface Channel {
   readonly isPrivate?: true
 }
 
+/** A key of a channel's account. */
+export interface Credential {
+  /** What operators know it by: its place in the list, from 1. */
+  readonly id: string
+  readonly key: string | undefined
+  /** Its share among the channel's keys. */
+  readonly weight: number
+  readonly requestsPerMinute: number | undefined
+  /** Requests under way at a time. */
+  readonly concurrency: number | undefined
+}
+
 /** One way to reach a model, with what that way costs. */
 export interface Offer {
   readonly channel: Channel
   readonly upstreamModel: string
   readonly price: Price
   readonly priceOrigin: PriceOrigin
+  /** Its share among the offers that have one; `undefined`: tried after those, in the order of the list. */
+  readonly weight: number | undefined
+  /** What it can do; `undefined`: nobody said. */
+  readonly capabilities: ReadonlySet<string> | undefined
+  readonly contextLength: number | undefined
 }
 
 /** Who said what an offer costs: the offer, its model, or the price book where neither did. */

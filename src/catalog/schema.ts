@@ -53,6 +53,19 @@ export const FeeConfig = Type.Object(
 /** Wire formats of upstream endpoints, by the names that `formats` takes. */
 const CHANNEL_FORMATS = ['chat-completions', 'responses', 'messages', 'generate-content', 'embeddings'] as const
 
+const ApiKey = Type.String({ minLength: 1 })
+const Weight = Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })
+
+const CredentialConfig = Type.Object(
+  {
+    key: ApiKey,
+    weight: Type.Optional(Weight),
+    requests_per_minute: Type.Optional(Type.Integer({ minimum: 1 })),
+    concurrency: Type.Optional(Type.Integer({ minimum: 1 })),
+  },
+  closed,
+)
+
 export const ChannelConfig = Type.Object(
   {
     id: Id,
@@ -60,7 +73,7 @@ export const ChannelConfig = Type.Object(
     provider: Type.String(),
     base_url: Type.Optional(Type.String({ pattern: '^https?://' })),
     api_key: Type.Optional(
-      Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })]),
+      Type.Union([ApiKey, CredentialConfig, Type.Array(Type.Union([ApiKey, CredentialConfig]), { minItems: 1 })]),
     ),
     /** What of the provider's API the host speaks, where it is not the usual. */
     formats: Type.Optional(Type.Array(Type.Enum(CHANNEL_FORMATS), { minItems: 1 })),
@@ -98,6 +111,9 @@ const OfferConfig = Type.Object(
     channel: Type.String(),
     upstream_model: Type.Optional(Type.String({ minLength: 1 })),
     price: Type.Optional(PriceConfig),
+    weight: Type.Optional(Weight),
+    capabilities: Type.Optional(Type.Array(Type.String())),
+    context_length: Type.Optional(Type.Integer({ minimum: 1 })),
   },
   closed,
 )
@@ -127,4 +143,6 @@ export type PriceTierConfig = Static<typeof PriceTierConfig>
 export type FeeConfig = Static<typeof FeeConfig>
 export type PriceConfig = Static<typeof PriceConfig>
 export type ChannelConfig = Static<typeof ChannelConfig>
+export type CredentialConfig = Static<typeof CredentialConfig>
+export type OfferConfig = Static<typeof OfferConfig>
 export type ModelConfig = Static<typeof ModelConfig>

@@ -151,7 +151,12 @@ async function checkChannel(outbound: OutboundClient, channel: Channel): Promise
   if (!provider) return { check, state: 'fail', detail: `no provider ${channel.provider}` }
   const base = (channel.baseUrl ?? provider.baseUrl).replace(/\/+$/, '')
   const startedAtMs = performance.now()
-  const status = await probe(outbound, channel, new URL(base + provider.probePath), provider.auth(channel.apiKeys[0]))
+  const status = await probe(
+    outbound,
+    channel,
+    new URL(base + provider.probePath),
+    provider.auth(channel.credentials[0].key),
+  )
   const took = `${Math.round(performance.now() - startedAtMs)} ms`
   if (typeof status === 'string')
     return { check, state: 'fail', detail: `${base}: ${status}`, fix: 'check base_url and the network' }

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
 import { ConfigError } from '#app/config/config-error.ts'
+import { DELIVERY_POLICIES, type DeliveryPolicy } from '#core/delivery.ts'
 import { canonicalDecimal } from '#core/money.ts'
 import { keyStatus } from '#management/key-status.ts'
 import { readKeyUsages } from '#quota/store.ts'
 import type { Database, DatabaseTransaction } from '#storage/database.ts'
-import { DELIVERY_POLICIES, type DeliveryPolicy } from '#tenants/principal.ts'
 import {
   type ApiKey,
   type ApiKeyChanges,
@@ -17,6 +17,7 @@ import {
   updateApiKey,
 } from '#tenants/store.ts'
 import { parseAmount } from './amount.ts'
+import { parseDelivery } from './delivery.ts'
 import { organizationNamed, workspaceNamed } from './named.ts'
 import { parseRate } from './rate.ts'
 import { printTable } from './table.ts'
@@ -204,12 +205,6 @@ function printCredential(id: string, credential: string): void {
 
 function parseModels(text: string): string[] {
   return text.split(',').filter(Boolean)
-}
-
-function parseDelivery(text: string): DeliveryPolicy {
-  const policy = DELIVERY_POLICIES.find(each => each === text)
-  if (!policy) throw new ConfigError(`There is no delivery "${text}"; it is one of ${DELIVERY_POLICIES.join(', ')}.`)
-  return policy
 }
 
 function parseTime(text: string): Date {

@@ -10,6 +10,7 @@ import { addOrgs } from './orgs.ts'
 import { addProviderKeys } from './provider-keys.ts'
 import { addReconcile } from './reconcile.ts'
 import { addTokens } from './tokens.ts'
+import { addWorkspaces } from './workspaces.ts'
 
 const ENVIRONMENT_HELP = `
 Environment:
@@ -41,6 +42,7 @@ export function createProgram(): Command {
     })
   addDoctor(program)
   addOrgs(program)
+  addWorkspaces(program)
   addKeys(program)
   addProviderKeys(program)
   addCredit(program)

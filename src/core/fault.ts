@@ -1,3 +1,5 @@
+import type { UpstreamMeaning } from './upstream-meaning.ts'
+
 /**
  * The one error that Tollgate shows to callers. Whoever refuses something throws a `Fault` with a code of the closed
  * table below; everything else that is thrown becomes `internal_error` at the single funnel {@link Fault.from}, and
@@ -40,6 +42,12 @@ export const FAULT_KINDS = {
   internal_error: { status: 500, type: 'server_error', code: 'internal_error' },
   upstream_error: { status: 502, type: 'upstream_error', code: 'upstream_error', retryable: true },
   all_channels_failed: { status: 503, type: 'all_channels_failed', code: 'all_channels_failed', retryable: true },
+  delivery_tier_unavailable: {
+    status: 503,
+    type: 'server_error',
+    code: 'delivery_tier_unavailable',
+    retryable: true,
+  },
   service_unavailable: { status: 503, type: 'server_error', code: 'service_unavailable', retryable: true },
   timeout_error: { status: 504, type: 'timeout_error', code: 'timeout_error', retryable: true },
 } as const satisfies Record<string, FaultKind>
@@ -57,9 +65,18 @@ export interface FaultHints {
   /** What is left to spend, and what the request may cost at most; exact decimals. */
   readonly balanceUsd?: string | undefined
   readonly estimatedCostUsd?: string | undefined
-  readonly alternatives?: readonly { id: string; status: string; tags: readonly string[] }[] | undefined
+  readonly alternatives?: readonly Alternative[] | undefined
+  /** For errors whose body names the request. */
+  readonly requestId?: string | undefined
   /** Every field at fault, where one request may have several; sent beside the error. */
   readonly validationErrors?: readonly ValidationError[] | undefined
+}
+
+/** Another model that works at the moment. */
+export interface Alternative {
+  readonly id: string
+  readonly status: string
+  readonly tags: readonly string[]
 }
 
 /** An element of the spec's top-level `validation_errors`. */
@@ -73,6 +90,8 @@ export interface FaultOptions extends FaultHints {
   readonly param?: string | undefined
   /** What really happened; logged, never sent. */
   readonly cause?: unknown
+  /** What it means where an upstream said it; for those who choose upstreams, never sent. */
+  readonly upstream?: UpstreamMeaning | undefined
 }
 
 export class Fault extends Error {
@@ -80,13 +99,15 @@ export class Fault extends Error {
   readonly code: FaultCode
   readonly param: string | undefined
   readonly hints: FaultHints
+  readonly upstream: UpstreamMeaning | undefined
 
   /** @param message a sentence for the caller: what is wrong and what to do; never upstream text or an address */
-  constructor(code: FaultCode, message: string, { param, cause, ...hints }: FaultOptions = {}) {
+  constructor(code: FaultCode, message: string, { param, cause, upstream, ...hints }: FaultOptions = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.param = param
     this.hints = hints
+    this.upstream = upstream
   }
 
   get status(): number {
@@ -96,6 +117,13 @@ export class Fault extends Error {
   get retryable(): boolean {
     const kind: FaultKind = FAULT_KINDS[this.code]
     return this.hints.retryable ?? kind.retryable ?? false
+  }
+
+  /** The same fault with more to say. */
+  with(more: FaultOptions & { readonly message?: string }): Fault {
+    const { message = this.message, ...options } = more
+    const { param, cause, upstream, hints } = this
+    return new Fault(this.code, message, { ...hints, param, cause, upstream, ...options })
   }
 
   /** The only way from an unknown throw to something that a caller may see. */
@@ -115,7 +143,7 @@ export interface ErrorBody {
 export function errorBody(fault: Fault): ErrorBody {
   const kind: FaultKind = FAULT_KINDS[fault.code]
   const { didYouMean, suggestions, hint, retryAfterSeconds, balanceUsd, estimatedCostUsd, alternatives } = fault.hints
-  const { validationErrors } = fault.hints
+  const { validationErrors, requestId } = fault.hints
   return {
     error: {
       message: fault.message,
@@ -130,6 +158,7 @@ export function errorBody(fault: Fault): ErrorBody {
       ...(balanceUsd !== undefined && { balance_usd: Number(balanceUsd) }),
       ...(estimatedCostUsd !== undefined && { estimated_cost_usd: Number(estimatedCostUsd) }),
       ...(alternatives !== undefined && { alternatives }),
+      ...(requestId !== undefined && { request_id: requestId }),
     },
     ...(validationErrors !== undefined && { validation_errors: validationErrors }),
   }

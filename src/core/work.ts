@@ -1,5 +1,6 @@
 import type { Fault } from './fault.ts'
 import type { Scene } from './scene.ts'
+import type { RequestTraits } from './traits.ts'
 import type { Usage } from './usage.ts'
 
 /**
@@ -23,6 +24,8 @@ export interface Work {
   estimate(limits: ModelLimits): Usage
   /** What the request may use at most, for what is set aside for it. Kinds of tokens that it cannot have are 0. */
   bound(limits: ModelLimits): Usage
+  /** What it asks of whoever serves it; absent where all can do it and none does it better. */
+  traits?(): RequestTraits
   /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */
   encode(target: Target): Exchange
   /** What serves when no upstream has an endpoint for it or one that works, where the gateway knows an answer itself. */

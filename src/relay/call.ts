@@ -1,4 +1,5 @@
 import type { Offer } from '#catalog/catalog.ts'
+import type { DeliveryPolicy } from '#core/delivery.ts'
 import type { AccessChannel } from '#core/scene.ts'
 import type { Sink } from '#core/sink.ts'
 import type { Exchange, Work } from '#core/work.ts'
@@ -11,6 +12,7 @@ import type { Allowance } from './allowance.ts'
 export interface ClientCall {
   readonly requestId: string
   readonly principal: Principal
+  readonly deliveryPolicy: DeliveryPolicy
   readonly work: Work
   /** Whose provider account is to serve it; `undefined`: the customer's own where there is one. */
   readonly access: AccessChannel | undefined
@@ -34,6 +36,8 @@ export interface AttemptInput {
   readonly exchange: Exchange
   readonly request: OutboundRequest
   readonly outbound: OutboundClient
+  /** Called once, when the upstream's first output has come: it does its work, and took this long where that is known. */
+  readonly onOutput: (latencyMs: number | undefined) => void
 }
 
 /** Whose account serves a request on this way. */

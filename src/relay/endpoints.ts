@@ -10,13 +10,12 @@ export interface ChannelEndpoint {
 }
 
 /**
- * Where channels serve operations, worked out once a channel, and the turn of each channel's keys. Channels are
- * replaced when the configuration is read anew; what was kept for the old ones goes with them.
+ * Where channels serve operations, worked out once a channel. Channels are replaced when the configuration is read
+ * anew; what was kept for the old ones goes with them.
  */
 export class Endpoints {
   readonly #providers: ReadonlyMap<string, Provider>
   readonly #byChannel = new WeakMap<Channel, Map<Operation, readonly ChannelEndpoint[]>>()
-  readonly #turns = new WeakMap<Channel, number>()
 
   constructor(providers: ReadonlyMap<string, Provider>) {
     this.#providers = providers
@@ -26,15 +25,6 @@ export class Endpoints {
   find(channel: Channel, operation: Operation, format: string): ChannelEndpoint | undefined {
     const endpoints = this.#endpointsOf(channel, operation)
     return endpoints.find(endpoint => endpoint.format === format) ?? endpoints[0]
-  }
-
-  /** The channel's keys in turn. */
-  nextKey(channel: Channel): string | undefined {
-    const { apiKeys } = channel
-    if (apiKeys.length < 2) return apiKeys[0]
-    const turn = this.#turns.get(channel) ?? 0
-    this.#turns.set(channel, turn + 1)
-    return apiKeys[turn % apiKeys.length]
   }
 
   #endpointsOf(channel: Channel, operation: Operation): readonly ChannelEndpoint[] {

@@ -4,6 +4,7 @@ import { largerOf, type Picodollars } from '#core/money.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Work } from '#core/work.ts'
 import { chargeAtMost, outputAtMost } from '#metering/upper-bound.ts'
+import type { Candidate } from '#routing/candidate.ts'
 
 /** What a request may come to at most, as far as that can be known before. */
 export interface Estimate {
@@ -15,10 +16,11 @@ export interface Estimate {
  * What to set aside for a request: its input and all the output that it allows, at the price of whichever offer may
  * settle it and at whichever of its tiers, the dearest of them. `undefined` for what costs nothing.
  */
-export function estimateCost(work: Work, model: Model, plan: readonly Offer[]): Estimate | undefined {
-  if (work.isFree || plan.every(({ price }) => isFree(price))) return undefined
+export function estimateCost(work: Work, model: Model, candidates: readonly Candidate[]): Estimate | undefined {
+  const prices = [...new Set(candidates.map(({ offer }) => offer.price))]
+  if (work.isFree || prices.every(isFree)) return undefined
   const usage = work.bound(model.limits)
-  return { usage, cost: plan.map(({ price }) => chargeAtMost(usage, price)).reduce(largerOf) }
+  return { usage, cost: prices.map(price => chargeAtMost(usage, price)).reduce(largerOf) }
 }
 
 /** What more output costs at most, in a request that is under way. */

@@ -1,5 +1,7 @@
 import { Fault } from '#core/fault.ts'
+import type { UpstreamMeaning } from '#core/upstream-meaning.ts'
 import type { OutboundFailure } from '#http/outbound/failure.ts'
+import type { Symptom } from '#routing/symptom.ts'
 
 /** An attempt that brought the client nothing. */
 export interface Failure {
@@ -9,17 +11,23 @@ export interface Failure {
    * would say the same, because the request itself is at fault.
    */
   readonly kind: 'safe' | 'uncertain' | 'final'
+  /** What it says of the upstream; `undefined`: nothing. */
+  readonly symptom: Symptom | undefined
   /** Of the upstream's answer, where there was one. */
   readonly status?: number
 }
 
 /** The upstream could not be reached or broke off before an answer began. */
 export function failureOfConnection({ kind, wasSent, cause }: OutboundFailure): Failure {
-  if (kind === 'forbidden') return { kind: 'safe', fault: forbidden(cause) }
-  const fault = TIMEOUTS.has(kind)
-    ? new Fault('timeout_error', 'The model did not answer in time.', { cause })
-    : new Fault('upstream_error', 'The model provider could not be reached or broke off.', { cause })
-  return { kind: wasSent ? 'uncertain' : 'safe', fault }
+  if (kind === 'forbidden') return { kind: 'safe', symptom: undefined, fault: forbidden(cause) }
+  const isTimeout = TIMEOUTS.has(kind)
+  const fault = isTimeout
+    ? new Fault('timeout_error', 'The model did not answer in time.', { cause, upstream: 'slow' })
+    : new Fault('upstream_error', 'The model provider could not be reached or broke off.', {
+        cause,
+        upstream: 'failed',
+      })
+  return { kind: wasSent ? 'uncertain' : 'safe', symptom: isTimeout ? 'slow' : 'down', fault }
 }
 
 /** Only customers' addresses are judged, so whoever reads this can change it. */
@@ -36,16 +44,40 @@ const TIMEOUTS: ReadonlySet<OutboundFailure['kind']> = new Set([
   'idle-timeout',
 ])
 
-/** Statuses with which a provider says that it has not begun: too busy, or our account may not. */
-const REFUSED_UNDONE = new Set([401, 402, 403, 404, 429, 503, 529])
-
-/** The upstream answered with an error status. @param fault what the format makes of it */
-export function failureOfStatus(status: number, fault: Fault): Failure {
-  if (fault.status < 500) return { kind: 'final', fault, status }
-  return { kind: REFUSED_UNDONE.has(status) ? 'safe' : 'uncertain', fault, status }
+/**
+ * The upstream said that it failed, or what it said is no answer.
+ *
+ * @param fault what the format makes of it
+ */
+export function failureOfAnswer(fault: Fault): Failure {
+  if (fault.upstream) return { ...MEANINGS[fault.upstream], fault }
+  // What no format recognized as an error is none of an upstream, but for the answers that are nonsense.
+  return { kind: 'uncertain', symptom: fault.code === 'upstream_error' ? 'down' : undefined, fault }
 }
 
+/** The gateway itself gives up. */
+export function failureOfOurs(fault: Fault): Failure {
+  return { kind: 'final', symptom: undefined, fault }
+}
+
+/** Providers answer thus before they begin, and bill nothing for it; or else nobody can know. */
+const MEANINGS: Readonly<Record<UpstreamMeaning, Pick<Failure, 'kind' | 'symptom'>>> = Object.freeze({
+  invalid: { kind: 'final', symptom: undefined },
+  'too-long': { kind: 'final', symptom: undefined },
+  'too-large': { kind: 'final', symptom: undefined },
+  refused: { kind: 'safe', symptom: 'refused' },
+  unpaid: { kind: 'safe', symptom: 'refused' },
+  forbidden: { kind: 'safe', symptom: 'forbidden' },
+  limited: { kind: 'safe', symptom: 'limited' },
+  'unknown-model': { kind: 'safe', symptom: 'down' },
+  busy: { kind: 'safe', symptom: 'busy' },
+  slow: { kind: 'uncertain', symptom: 'slow' },
+  failed: { kind: 'uncertain', symptom: 'down' },
+})
+
 const RETRY_AFTER_SECONDS_MAX = 300
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /** `Retry-After` in whole seconds, from seconds or an HTTP date; `undefined` when absent or nonsense. */
 function retryAfterSeconds(header: string | string[] | undefined, nowMs: number): number | undefined {
@@ -55,9 +87,8 @@ function retryAfterSeconds(header: string | string[] | undefined, nowMs: number)
 }
 
 /** A failure that says when to come back, where the provider said so. */
-export function withRetryAfter(failure: Failure, header: string | string[] | undefined): Failure {
+export function withRetryAfter(failure: Failure, { 'retry-after': header }: Headers): Failure {
   const seconds = retryAfterSeconds(header, Date.now())
   if (seconds === undefined || !failure.fault.retryable) return failure
-  const { code, message, param, hints, cause } = failure.fault
-  return { ...failure, fault: new Fault(code, message, { ...hints, param, cause, retryAfterSeconds: seconds }) }
+  return { ...failure, fault: failure.fault.with({ retryAfterSeconds: seconds }) }
 }

@@ -63,9 +63,9 @@ export class PrivateOffers {
     const key = this.#keys.get(channel)
     const { status, fault } = failure
     if (!key || status === undefined) return failure
-    // Some hosts, Google's among them, answer 400 to keys that they do not know; and to models, so the key stays.
-    if (status === 400 && fault.code === 'upstream_error') return { ...failure, fault: doubted(key, failure) }
-    if (!REFUSALS.has(status)) return failure
+    if (fault.upstream !== 'refused' && fault.upstream !== 'forbidden') return failure
+    // Some hosts, Google's among them, answer 400 to keys that they do not know; and to places, so the key stays.
+    if (!REFUSALS.has(status)) return { ...failure, fault: doubted(key, failure) }
     const reason = `The provider refused it with status ${status}.`
     this.#deps.providerKeys.noteRefusal(key, reason)
     return { ...failure, fault: refused(key, failure) }
@@ -109,14 +109,14 @@ function isUsable(key: OpenProviderKey): key is UsableKey {
 
 function toOffer(key: UsableKey, model: Model, { twin, fee }: { twin: Offer | undefined; fee: Fee }): Offer {
   const [platform] = model.offers
-  const { price, priceOrigin } = twin ?? (platform as Offer)
+  const { price, priceOrigin, capabilities, contextLength } = twin ?? (platform as Offer)
   return {
     channel: {
       id: key.id,
       name: key.name,
       provider: key.provider,
       baseUrl: key.baseUrl,
-      apiKeys: [key.secret],
+      credentials: [{ id: '1', key: key.secret, weight: 1, requestsPerMinute: undefined, concurrency: undefined }],
       formats: twin?.channel.formats,
       tier: key.baseUrl === undefined ? 'official' : 'verified',
       timeouts: twin?.channel.timeouts ?? TIMEOUTS_DEFAULT,
@@ -128,6 +128,9 @@ function toOffer(key: UsableKey, model: Model, { twin, fee }: { twin: Offer | un
       : (twin?.upstreamModel ?? model.id),
     price: toFeePrice(price, fee),
     priceOrigin,
+    weight: undefined,
+    capabilities,
+    contextLength,
   }
 }
 

@@ -2,23 +2,29 @@ import type { Catalog, Model, Offer } from '#catalog/catalog.ts'
 import { resolveModel } from '#catalog/resolve.ts'
 import { Fault } from '#core/fault.ts'
 import type { Scene } from '#core/scene.ts'
-import type { Exchange } from '#core/work.ts'
+import type { Exchange, RoutingInfo, Work } from '#core/work.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
 import { Roster } from '#lib/roster.ts'
-import type { Charge } from '#metering/charge.ts'
+import { type Charge, computeCharge } from '#metering/charge.ts'
 import type { Meter } from '#metering/meter.ts'
 import type { Hold } from '#quota/hold.ts'
 import type { Quota } from '#quota/quota.ts'
-import { planAttempts } from '#routing/plan.ts'
+import { type Candidate, candidatesOf } from '#routing/candidate.ts'
+import type { RoutedRequest, Router } from '#routing/router.ts'
+import { isRefusal } from '#routing/symptom.ts'
 import { Allowance } from './allowance.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { type AttemptInput, type AttemptTiming, accessOf, type ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
+import { allOut, exhausted } from './exhausted.ts'
 import { type Fruitless, recordFailure } from './failed-attempt.ts'
+import { failOver } from './failover.ts'
 import type { Failure } from './failure.ts'
 import type { PrivateOffers } from './private-offers.ts'
+import { retold } from './retold.ts'
 import { settle } from './settle.ts'
+import { shortlist } from './shortlist.ts'
 import { StreamAttempt } from './stream-attempt.ts'
 import { WholeAttempt } from './whole-attempt.ts'
 
@@ -27,6 +33,7 @@ export interface RelayDeps {
   catalog(): Catalog
   readonly endpoints: Endpoints
   readonly privateOffers: PrivateOffers
+  readonly router: Router
   readonly outbound: OutboundClient
   readonly meter: Meter
   readonly quota: Quota
@@ -36,7 +43,24 @@ export interface RelayDeps {
   readonly showsRouting: () => boolean
 }
 
-const RETRY_AFTER_SECONDS_DEFAULT = 5
+/** One attempt's circumstances. */
+interface Way {
+  readonly call: ClientCall
+  readonly model: Model
+  readonly candidate: Candidate
+  readonly retryCount: number
+  readonly estimate: Estimate | undefined
+  readonly hold: Hold | undefined
+}
+
+/** How an attempt ended. */
+interface Ending {
+  readonly failure?: Failure | undefined
+  /** The client has its answer, whole or not, or is gone. */
+  readonly isOver?: true
+}
+
+const OVER: Ending = Object.freeze({ isOver: true })
 
 /** Runs client calls: the one place where failover, streaming and money meet. */
 export class Relay {
@@ -57,43 +81,40 @@ export class Relay {
    */
   async run(call: ClientCall): Promise<void> {
     const { work, principal, facts } = call
-    const model = resolveModel(this.#deps.catalog(), work.model, principal.models)
+    const { router, meter, quota } = this.#deps
+    const catalog = this.#deps.catalog()
+    const model = resolveModel(catalog, work.model, principal.models)
     assertScene(model, call)
-    this.#deps.meter.assertAccepting()
-    const offers = await this.#deps.privateOffers.candidates(call, model)
-    const plan = planAttempts({ ...model, offers }, offer => this.#endpointOf(offer, call) !== undefined)
+    meter.assertAccepting()
     Object.assign(facts, {
       model: model.id,
       scene: work.scene,
       organization_id: principal.organizationId,
       api_key_id: principal.keyId,
     })
-    const estimate = estimateCost(work, model, plan)
+    const routed = this.#routed(call, model)
+    const candidates = shortlist(call, model, await this.#candidatesFor(call, model), {
+      canServe: ({ offer }) => this.#endpointOf(offer, call) !== undefined,
+      traits: routed.traits,
+    })
+    const { order } = router.choose(candidates, routed)
+    const exhaustion = { call, model, catalog, router, candidates }
+    if (order.length === 0) {
+      if (this.#answerItself(call, model)) return
+      throw candidates.length === 0 ? unserved(model) : allOut(exhaustion)
+    }
+    const estimate = estimateCost(work, model, candidates)
     // However this ends, what was set aside is settled by then or released.
-    using hold = estimate && (await this.#deps.quota.admit(principal, estimate.cost))
-    let failure: Failure | undefined
-    for (const [retryCount, offer] of plan.entries()) {
-      const input = {
-        ...this.#prepare(call, model, offer, retryCount),
-        hold,
-        allowance: this.#allow(offer, estimate, hold),
-      }
-      this.#deps.privateOffers.noteAttempt(offer)
-      facts.channel = offer.channel.id
-      facts.access_channel = accessOf(offer)
-      facts.attempts = retryCount + 1
-      failure = await (work.isStream ? this.#stream(input, model) : this.#whole(input, model))
-      failure &&= this.#deps.privateOffers.explain(offer, failure)
-      if (failure?.kind !== 'safe') break
-    }
-    const fallback = failure?.kind === 'final' ? undefined : work.answerWithoutUpstream?.(model.limits)
-    if (fallback && (failure || plan.length === 0)) {
-      return call.sink.send(200, answerHeaders(JSON_HEADERS, fallback), fallback.body)
-    }
-    if (failure) throw exhausted(failure, plan.length)
-    if (plan.length === 0) {
-      throw new Fault('invalid_request', `The model "${model.id}" is not served at this endpoint.`, { param: 'model' })
-    }
+    using hold = estimate && (await quota.admit(principal, estimate.cost))
+    const failure = await failOver({
+      order,
+      health: router.health,
+      retries: router.retriesOf(model),
+      policy: router.policy,
+      attempt: (candidate, retryCount) => this.#attempt({ call, model, candidate, retryCount, estimate, hold }),
+    })
+    if (!failure || (failure.kind !== 'final' && this.#answerItself(call, model))) return
+    throw exhausted(failure, Number(facts.attempts), exhaustion)
   }
 
   /** Ends everything under way; each call still tells its client and records what it used. */
@@ -117,7 +138,64 @@ export class Relay {
     )
   }
 
-  #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): Omit<AttemptInput, 'hold' | 'allowance'> {
+  #routed({ work, principal }: ClientCall, model: Model): RoutedRequest {
+    return {
+      model,
+      scope: principal.workspaceId,
+      traits: this.#deps.router.isDiscerning(model) ? work.traits?.() : undefined,
+      costOf: offer => (work.isFree ? 0 : Number(computeCharge(work.estimate(model.limits), offer.price).cost)),
+    }
+  }
+
+  /** The workspace's own ways to the model before the platform's. @throws Fault as {@link PrivateOffers.candidates} */
+  async #candidatesFor(call: ClientCall, model: Model): Promise<readonly Candidate[]> {
+    const { router, privateOffers } = this.#deps
+    const offers = await privateOffers.candidates(call, model)
+    if (offers === model.offers) return router.candidatesOf(model)
+    const own = candidatesOf(
+      offers.filter(({ channel }) => channel.isPrivate),
+      { isPrivate: true },
+    )
+    return own.length < offers.length ? [...own, ...router.candidatesOf(model)] : own
+  }
+
+  /** @returns whether the gateway knew an answer */
+  #answerItself({ work, sink }: ClientCall, model: Model): boolean {
+    const answer = work.answerWithoutUpstream?.(model.limits)
+    if (answer) sink.send(200, answerHeaders(JSON_HEADERS, answer), answer.body)
+    return answer !== undefined
+  }
+
+  /** @returns the failure when the client has seen nothing; otherwise the call is over */
+  async #attempt(way: Way): Promise<Failure | undefined> {
+    const { call, model, candidate, retryCount, estimate, hold } = way
+    const { offer } = candidate
+    const prepared = this.#prepare(way)
+    using attempt = this.#deps.router.health.begin(candidate)
+    this.#deps.privateOffers.noteAttempt(offer)
+    call.facts.channel = offer.channel.id
+    call.facts.access_channel = accessOf(offer)
+    call.facts.attempts = retryCount + 1
+    const input: AttemptInput = {
+      ...prepared,
+      hold,
+      allowance: this.#allow(offer, estimate, hold),
+      onOutput: latencyMs => attempt.answered(latencyMs),
+    }
+    const { failure, isOver } = await (call.work.isStream ? this.#stream(input, model) : this.#whole(input, model))
+    if (!failure) return undefined
+    const { symptom, fault } = failure
+    // What becomes of a customer's key is the customer's affair, and told to nobody else.
+    if (candidate.isPrivate && isRefusal(symptom)) attempt.answered()
+    else if (symptom) attempt.failed(symptom, msOf(fault.hints.retryAfterSeconds))
+    else if (failure.kind === 'final' && fault.upstream) attempt.answered()
+    if (isOver) return undefined
+    noteFailed(call, offer.channel.id)
+    return this.#deps.privateOffers.explain(offer, { ...failure, fault: retold(fault, offer, model) })
+  }
+
+  #prepare({ call, model, candidate, retryCount }: Way): Omit<AttemptInput, 'hold' | 'allowance' | 'onOutput'> {
+    const { offer } = candidate
     const { channel } = offer
     const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
     const exchange = call.work.encode({
@@ -127,18 +205,7 @@ export class Relay {
       capabilities: model.capabilities,
       limits: model.limits,
       quirks: channel.quirks,
-      routing: this.#deps.showsRouting()
-        ? {
-            channel: {
-              id: channel.id,
-              name: channel.name,
-              provider: channel.provider,
-              channelType: channel.isPrivate ? 'PRIVATE' : 'PLATFORM',
-            },
-            cached: false,
-            retryCount,
-          }
-        : undefined,
+      routing: this.#deps.showsRouting() ? routingInfo(candidate, retryCount) : undefined,
     })
     return {
       call,
@@ -146,7 +213,7 @@ export class Relay {
       attempt: retryCount,
       exchange,
       outbound: this.#deps.outbound,
-      request: this.#request(call, offer, endpoint, exchange),
+      request: this.#request(call, candidate, endpoint, exchange),
     }
   }
 
@@ -154,7 +221,12 @@ export class Relay {
     return this.#deps.endpoints.find(channel, work.operation, work.format)
   }
 
-  #request(call: ClientCall, offer: Offer, endpoint: ChannelEndpoint, exchange: Exchange): AttemptInput['request'] {
+  #request(
+    call: ClientCall,
+    { offer, credential }: Candidate,
+    endpoint: ChannelEndpoint,
+    exchange: Exchange,
+  ): AttemptInput['request'] {
     const { channel } = offer
     return {
       method: 'POST',
@@ -164,7 +236,7 @@ export class Relay {
         accept: call.work.isStream ? 'text/event-stream' : 'application/json',
         'accept-encoding': 'identity',
         'user-agent': 'tollgate',
-        ...endpoint.provider.auth(this.#deps.endpoints.nextKey(channel)),
+        ...endpoint.provider.auth(credential.key),
         ...exchange.headers,
       },
       body: exchange.body,
@@ -174,27 +246,28 @@ export class Relay {
     }
   }
 
-  /** @returns the failure when the client has seen nothing; otherwise the call is over */
-  async #whole(input: AttemptInput, model: Model): Promise<Failure | undefined> {
+  async #whole(input: AttemptInput, model: Model): Promise<Ending> {
     const { call } = input
     const outcome = await this.#track(new WholeAttempt(input))
     noteTiming(call, outcome.timing)
     if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
+    input.onOutput(latencyOf(call.work, outcome.timing))
     const { answer, timing } = outcome
     if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed', timing })
     await call.work.beforeEnd?.(answer.body)
     call.sink.send(200, answerHeaders(JSON_HEADERS, input.exchange, answer), answer.body)
     noteOverhead(call, outcome.timing)
-    return undefined
+    return OVER
   }
 
-  async #stream(input: AttemptInput, model: Model): Promise<Failure | undefined> {
+  async #stream(input: AttemptInput, model: Model): Promise<Ending> {
     const { sink } = input.call
     const outcome = await this.#track(new StreamAttempt(input))
     noteTiming(input.call, outcome.timing)
     if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
     const { codec, timing } = outcome
-    let fault = 'fault' in outcome ? outcome.fault : undefined
+    const failure = outcome.kind === 'cut' ? outcome.failure : undefined
+    let fault = outcome.kind === 'stopped' ? outcome.fault : failure?.fault
     try {
       await this.#settle(input, model, { observed: codec.observed, outcome: OUTCOMES[outcome.kind], timing })
     } catch (error) {
@@ -203,19 +276,20 @@ export class Relay {
     }
     if (fault) {
       input.call.facts.fault = fault
-      sink.end(codec.encodeFault(fault))
+      sink.end(codec.encodeFault(retold(fault, input.offer, model)))
     } else {
       const lastBytes = codec.finish()
       if (outcome.kind === 'completed') await input.call.work.beforeEnd?.(lastBytes)
       sink.end(lastBytes)
     }
     noteOverhead(input.call, outcome.timing)
-    return undefined
+    return { failure, isOver: true }
   }
 
-  async #giveUp(input: AttemptInput, model: Model, fruitless: Fruitless): Promise<Failure | undefined> {
+  async #giveUp(input: AttemptInput, model: Model, fruitless: Fruitless): Promise<Ending> {
     await recordFailure({ meter: this.#deps.meter, input, model }, fruitless)
-    return fruitless.failure
+    const { failure, reply } = fruitless
+    return failure ? { failure: reply ? { ...failure, status: reply.status } : failure } : OVER
   }
 
   async #track<T>(attempt: (WholeAttempt | StreamAttempt) & { outcome: Promise<T> }): Promise<T> {
@@ -246,16 +320,27 @@ function assertScene(model: Model, { work }: ClientCall): void {
 /** Work that models of another scene can do as well. */
 const ALSO_DONE_BY: Readonly<Partial<Record<Scene, Scene>>> = { translation: 'chat' }
 
-/** One channel's failure is told as it is; of several, only that none was left. */
-function exhausted({ fault, kind }: Failure, planned: number): Fault {
-  const hints = {
-    retryAfterSeconds: fault.hints.retryAfterSeconds ?? RETRY_AFTER_SECONDS_DEFAULT,
-    cause: fault.cause ?? fault,
-  }
-  if (fault.code === 'all_channels_failed') return new Fault('all_channels_failed', fault.message, hints)
-  // What the caller can mend is told, whatever else was tried.
-  if (kind !== 'safe' || planned === 1 || fault.status < 500) return fault
-  return new Fault('all_channels_failed', 'No provider could take this request.', hints)
+function unserved(model: Model): Fault {
+  return new Fault('invalid_request', `The model "${model.id}" is not served at this endpoint.`, { param: 'model' })
+}
+
+function routingInfo({ offer, isPrivate }: Candidate, retryCount: number): RoutingInfo {
+  const { id, name, provider } = offer.channel
+  return { channel: { id, name, provider, channelType: isPrivate ? 'PRIVATE' : 'PLATFORM' }, cached: false, retryCount }
+}
+
+/** The time to a whole answer of a chat tells how long the answer is; of all else, how fast the upstream is. */
+function latencyOf({ operation }: Work, { firstByteAtMs, sentAtMs }: AttemptTiming): number | undefined {
+  return operation === 'chat' ? undefined : firstByteAtMs - sentAtMs
+}
+
+function msOf(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000
+}
+
+function noteFailed({ facts }: ClientCall, channelId: string): void {
+  const before = Array.isArray(facts.failed_channels) ? facts.failed_channels : []
+  facts.failed_channels = [...before, channelId]
 }
 
 function noteTiming({ facts }: ClientCall, timing: AttemptTiming): void {

@@ -8,7 +8,7 @@ import { answerHeaders } from './answer-headers.ts'
 import { type AttemptInput, type AttemptTiming, startTiming } from './call.ts'
 import { ErrorBody } from './error-body.ts'
 import type { Reply } from './failed-attempt.ts'
-import { type Failure, failureOfConnection, failureOfStatus, withRetryAfter } from './failure.ts'
+import { type Failure, failureOfAnswer, failureOfConnection, failureOfOurs, withRetryAfter } from './failure.ts'
 
 export type StreamOutcome =
   /** Nothing has reached the client: another upstream may be tried. */
@@ -23,7 +23,7 @@ export type StreamOutcome =
   /** All but the last bytes are with the client; `codec.finish()` has those. */
   | { readonly kind: 'completed'; readonly codec: StreamCodec; readonly timing: AttemptTiming }
   /** The answer broke off after it had begun. */
-  | { readonly kind: 'cut'; readonly codec: StreamCodec; readonly fault: Fault; readonly timing: AttemptTiming }
+  | { readonly kind: 'cut'; readonly codec: StreamCodec; readonly failure: Failure; readonly timing: AttemptTiming }
   /** Nothing was left to pay for more. */
   | { readonly kind: 'stopped'; readonly codec: StreamCodec; readonly fault: Fault; readonly timing: AttemptTiming }
   | { readonly kind: 'client-gone'; readonly codec: StreamCodec; readonly timing: AttemptTiming }
@@ -76,7 +76,7 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
 
   /** Gives up: the gateway is shutting down. */
   stop(fault: Fault): void {
-    this.#breakOff({ kind: 'final', fault })
+    this.#breakOff(failureOfOurs(fault))
   }
 
   /**
@@ -100,7 +100,7 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
     if (this.#phase !== 'streaming') return
     const output = this.#codec.push(chunk)
     if (output) this.#pass(output)
-    if (this.#codec.fault) this.#breakOff({ kind: 'uncertain', fault: this.#codec.fault })
+    if (this.#codec.fault) this.#breakOff(failureOfAnswer(this.#codec.fault))
     // The upstream may leave its connection open; what ends the answer has come.
     else if (this.#codec.hasEnded) this.#complete()
     else this.#cover()
@@ -111,7 +111,7 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
     const output = this.#codec.close()
     if (output) this.#pass(output)
     if (this.#codec.observed.isFinished) this.#complete()
-    else this.#breakOff({ kind: 'uncertain', fault: this.#codec.fault ?? endedEarly() })
+    else this.#breakOff(failureOfAnswer(this.#codec.fault ?? endedEarly()))
   }
 
   failed(failure: OutboundFailure): void {
@@ -135,7 +135,10 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
   }
 
   #pass(output: Uint8Array): void {
-    if (!this.#hasOutput) this.#timing.firstOutputAtMs = performance.now()
+    if (!this.#hasOutput) {
+      this.#timing.firstOutputAtMs = performance.now()
+      this.#input.onOutput(this.#timing.firstOutputAtMs - this.#timing.sentAtMs)
+    }
     this.#send(output)
   }
 
@@ -173,21 +176,19 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
   /** The upstream has said everything, which may be nothing. */
   #complete(): void {
     if (this.#hasOutput) this.#finish({ kind: 'completed', codec: this.#codec, timing: this.#timing })
-    else this.#breakOff({ kind: 'uncertain', fault: endedEarly() })
+    else this.#breakOff(failureOfAnswer(endedEarly()))
   }
 
   #failureOfBody(): Failure {
     const { exchange } = this.#input
-    const isSuccess = this.#status >= 200 && this.#status < 300
     const fault = exchange.decodeFault(this.#status, this.#errorBody.bytes)
-    if (isSuccess) return { kind: 'uncertain', fault }
-    return withRetryAfter(failureOfStatus(this.#status, fault), this.#headers['retry-after'])
+    return withRetryAfter(failureOfAnswer(fault), this.#headers)
   }
 
   /** Before the commit point a failed attempt, after it a broken answer. */
   #breakOff(failure: Failure): void {
     if (!this.#isCommitted) return this.#fail(failure)
-    this.#finish({ kind: 'cut', codec: this.#codec, fault: failure.fault, timing: this.#timing })
+    this.#finish({ kind: 'cut', codec: this.#codec, failure, timing: this.#timing })
   }
 
   get #reply(): Reply | undefined {

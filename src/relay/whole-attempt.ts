@@ -5,7 +5,7 @@ import type { OutboundFailure } from '#http/outbound/failure.ts'
 import type { RosterMember } from '#lib/roster.ts'
 import { type AttemptInput, type AttemptTiming, startTiming } from './call.ts'
 import type { Reply } from './failed-attempt.ts'
-import { type Failure, failureOfConnection, failureOfStatus, withRetryAfter } from './failure.ts'
+import { type Failure, failureOfAnswer, failureOfConnection, failureOfOurs, withRetryAfter } from './failure.ts'
 
 /** An answer is held whole until its usage is recorded, so its size is bounded. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
@@ -50,7 +50,7 @@ export class WholeAttempt implements OutboundObserver, RosterMember {
 
   /** Gives up: the gateway is shutting down. */
   stop(fault: Fault): void {
-    this.#fail({ kind: 'final', fault })
+    this.#fail(failureOfOurs(fault))
   }
 
   started(status: number, headers: ResponseHeaders): void {
@@ -63,23 +63,19 @@ export class WholeAttempt implements OutboundObserver, RosterMember {
     this.#bytes += chunk.length
     this.#chunks.push(chunk)
     if (this.#bytes <= ANSWER_BYTES_MAX) return
-    this.#fail({
-      kind: 'uncertain',
-      fault: new Fault('upstream_error', 'The model provider sent an answer that is too large.'),
-    })
+    this.#fail(failureOfAnswer(new Fault('upstream_error', 'The model provider sent an answer that is too large.')))
   }
 
   ended(): void {
     const bytes = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks)
     const { exchange } = this.#input
     if (this.#status < 200 || this.#status >= 300) {
-      const failure = failureOfStatus(this.#status, exchange.decodeFault(this.#status, bytes))
-      return this.#fail(withRetryAfter(failure, this.#headers['retry-after']))
+      return this.#fail(withRetryAfter(failureOfAnswer(exchange.decodeFault(this.#status, bytes)), this.#headers))
     }
     try {
       this.#finish({ kind: 'answered', answer: exchange.decodeAnswer(bytes), timing: this.#timing })
     } catch (error) {
-      this.#fail({ kind: 'uncertain', fault: Fault.from(error) })
+      this.#fail(failureOfAnswer(Fault.from(error)))
     }
   }
 

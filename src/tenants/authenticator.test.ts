@@ -50,6 +50,7 @@ describe('authentication', () => {
       role: 'user',
       models: ['a', 'b'],
       isLimited: false,
+      deliveryPolicy: 'auto',
       requestsPerMinute: 60,
       organizationRequestsPerMinute: undefined,
     })

@@ -88,7 +88,7 @@ export class Authenticator {
 }
 
 function principalOf(identity: ApiKeyIdentity): Principal {
-  const { keyId, workspaceId, organizationId, role, models, isLimited } = identity
+  const { keyId, workspaceId, organizationId, role, models, isLimited, deliveryPolicy } = identity
   return Object.freeze({
     keyId,
     workspaceId,
@@ -96,6 +96,7 @@ function principalOf(identity: ApiKeyIdentity): Principal {
     role,
     models: models ?? undefined,
     isLimited,
+    deliveryPolicy,
     requestsPerMinute: identity.requestsPerMinute ?? undefined,
     organizationRequestsPerMinute: identity.organizationRequestsPerMinute ?? undefined,
   })

@@ -1,10 +1,8 @@
+import type { DeliveryPolicy } from '#core/delivery.ts'
+
 /** What the spec calls an account's role; it decides the default rate limit. */
 export const ROLES = ['user', 'partner', 'vip'] as const
 export type OrganizationRole = (typeof ROLES)[number]
-
-/** How a generation is to be delivered (spec, Delivery policy). */
-export const DELIVERY_POLICIES = ['auto', 'verified', 'official'] as const
-export type DeliveryPolicy = (typeof DELIVERY_POLICIES)[number]
 
 /** The caller of an inference route, as its API key says. */
 export interface Principal {
@@ -16,6 +14,8 @@ export interface Principal {
   readonly models: readonly string[] | undefined
   /** The key may not spend more than an amount of its own. */
   readonly isLimited: boolean
+  /** The key's own, or else its workspace's; a request may ask for another. */
+  readonly deliveryPolicy: DeliveryPolicy
   /** The key's own; `undefined`: as the organization has it. */
   readonly requestsPerMinute: number | undefined
   /** `undefined`: as the role has it. */

@@ -1,16 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { DeliveryPolicy } from '#core/delivery.ts'
 import { canonicalDecimal } from '#core/money.ts'
 import { isId, newId } from '#lib/ids.ts'
 import { announceChange } from '#storage/changes.ts'
 import type { Database, DatabaseTransaction } from '#storage/database.ts'
 import { type CredentialHasher, mintCredential, PEPPER_VERSION, shownPrefix } from './credential.ts'
-import type { DeliveryPolicy, Manager, OrganizationRole } from './principal.ts'
+import type { Manager, OrganizationRole } from './principal.ts'
 
 /** Topics of the change feed that make nodes forget what they know of a caller. */
 const TENANT_TOPICS = Object.freeze({
   apiKey: 'api-key',
   managementToken: 'management-token',
   organization: 'organization',
+  workspace: 'workspace',
 })
 
 export interface Organization {
@@ -26,6 +28,8 @@ export interface Workspace {
   readonly id: string
   readonly organizationId: string
   readonly name: string
+  /** What its keys ask for that have no delivery policy of their own. */
+  readonly deliveryPolicy: DeliveryPolicy
 }
 
 export type ApiKeyStatus = 'active' | 'inactive' | 'revoked'
@@ -85,7 +89,7 @@ async function createWorkspace(
   transaction: DatabaseTransaction,
   { organizationId, name }: { organizationId: string; name: string },
 ): Promise<Workspace> {
-  const workspace: Workspace = { id: newId('ws'), organizationId, name }
+  const workspace: Workspace = { id: newId('ws'), organizationId, name, deliveryPolicy: 'auto' }
   await sql`
     insert into workspaces (id, organization_id, name) values (${workspace.id}, ${organizationId}, ${name})
   `.execute(transaction)
@@ -139,10 +143,19 @@ export async function setOrganizationRate(
 
 export async function listWorkspaces(database: Database, organizationId: string): Promise<Workspace[]> {
   const { rows } = await sql<Workspace>`
-    select id, organization_id as "organizationId", name from workspaces
+    select id, organization_id as "organizationId", name, delivery_policy as "deliveryPolicy" from workspaces
     where organization_id = ${organizationId} order by created_at, id
   `.execute(database)
   return rows
+}
+
+export async function setWorkspaceDelivery(
+  transaction: DatabaseTransaction,
+  workspaceId: string,
+  policy: DeliveryPolicy,
+): Promise<void> {
+  await sql`update workspaces set delivery_policy = ${policy} where id = ${workspaceId}`.execute(transaction)
+  await announceChange(transaction, TENANT_TOPICS.workspace, workspaceId)
 }
 
 /** What an owner may say of a key. */
@@ -374,6 +387,7 @@ export interface ApiKeyIdentity {
   readonly status: ApiKeyStatus
   readonly expiresAt: Date | null
   readonly isLimited: boolean
+  readonly deliveryPolicy: DeliveryPolicy
   readonly requestsPerMinute: number | null
   readonly organizationRequestsPerMinute: number | null
 }
@@ -382,6 +396,7 @@ export async function identifyApiKey(database: Database, hash: Buffer): Promise<
   const { rows } = await sql<ApiKeyIdentity>`
     select k.id as "keyId", k.workspace_id as "workspaceId", w.organization_id as "organizationId", o.role,
            k.models, k.status, k.expires_at as "expiresAt", k.limit_amount is not null as "isLimited",
+           coalesce(k.delivery_policy, w.delivery_policy) as "deliveryPolicy",
            k.requests_per_minute as "requestsPerMinute", o.requests_per_minute as "organizationRequestsPerMinute"
     from api_keys k
     join workspaces w on w.id = k.workspace_id

@@ -6,6 +6,7 @@ import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
 import { JsonArrayStream } from './json-array-stream.ts'
 import { CAUTIOUS, TYPICAL } from './token-estimate.ts'
+import { toTraits } from './traits.ts'
 import { translate } from './translate.ts'
 
 /** A client's request beyond its body. */
@@ -50,6 +51,7 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     isStream: facts.isStream,
     estimate: limits => facts.estimate(limits, TYPICAL),
     bound: limits => withBounds(facts.estimate(limits, CAUTIOUS), bytes),
+    traits: () => toTraits(facts.traits(), bytes.length),
     encode: target => {
       const exchange = encode(target)
       return streamedAs === 'json-array'

@@ -7,6 +7,7 @@ import type { Usage } from '#core/usage.ts'
 import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
 import type { Frame } from './sse/frame.ts'
 import type { TokenMeasure } from './token-estimate.ts'
+import type { FormatTraits } from './traits.ts'
 
 export type FormatName = 'chat-completions' | 'messages' | 'responses' | 'generate-content'
 
@@ -118,4 +119,6 @@ export interface RequestFacts {
   readonly translation?: Call['translation']
   /** @param measure whether to guess fairly or cautiously */
   estimate(limits: ModelLimits, measure?: TokenMeasure): Usage
+  /** Read only where upstreams differ. */
+  traits(): FormatTraits
 }

@@ -73,7 +73,7 @@ describe('creating a key', () => {
       limit_amount: '25.50',
       models: ['test-chat'],
       expires_at: '2099-01-31T12:00:00+02:00',
-      delivery_policy: 'verified',
+      delivery_policy: 'official',
       requests_per_minute: 120,
     })
     assert.equal(status, 201)
@@ -91,7 +91,7 @@ describe('creating a key', () => {
       models: ['test-chat'],
       expires_at: '2099-01-31T10:00:00.000Z',
       last_used_at: null,
-      delivery_policy: 'verified',
+      delivery_policy: 'official',
       requests_per_minute: 120,
     })
     assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000)

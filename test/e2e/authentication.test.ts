@@ -17,7 +17,7 @@ import {
 import { eventually } from '../support/eventually.ts'
 import { Gateway } from '../support/gateway.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { answerWhole, configFor, ScriptedUpstream } from '../support/upstream.ts'
+import { answerWhole, configFor, ScriptedUpstream, UNEJECTING } from '../support/upstream.ts'
 
 const UPSTREAM_KEY = 'sk-upstream-secret'
 const CHAT = { model: 'test-chat', messages: [{ role: 'user', content: 'Hi' }] }
@@ -34,7 +34,7 @@ const secrets: string[] = [UPSTREAM_KEY]
 
 before(async () => {
   upstream = await ScriptedUpstream.start()
-  const config = configFor(upstream.url)
+  const config = configFor(upstream.url, UNEJECTING)
   gateway = await Gateway.start({ config, environment: { LOG_LEVEL: 'trace' } })
   const secret = await secretOf(gateway)
   const started = Gateway.start({

@@ -140,6 +140,17 @@ describe('a start with a mistake', () => {
       `${good}\nbyok: { fee: { per_request: "0.${'0'.repeat(18)}1" } }`,
       /tollgate\.yaml:\d+: the fee cannot be exact: .* more than 18 digits/,
     ],
+    [
+      'a strategy that there is none of',
+      `${good}\nrouting: { strategy: slowest }`,
+      /routing\.strategy must be one of "weighted", "cheapest" or "fastest"/,
+    ],
+    ['a share beyond all', `${good}\nrouting: { retry_share: 2 }`, /tollgate\.yaml:\d+: routing\.retry_share must be/],
+    [
+      'a weight of nothing',
+      good.replace('{ channel: main, ', '{ channel: main, weight: 0, '),
+      /tollgate\.yaml:\d+: models\[0\]\.offers\[0\]\.weight must be/,
+    ],
     ['a duplicate model', good.replace('id: test-embedding', 'id: test-chat'), /model "test-chat" is declared twice/],
   ]
   for (const [name, config, message] of cases) {

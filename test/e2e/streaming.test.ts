@@ -20,6 +20,7 @@ import {
   lastChunk,
   type Script,
   ScriptedUpstream,
+  UNEJECTING,
   usageChunk,
 } from '../support/upstream.ts'
 
@@ -45,6 +46,7 @@ before(async () => {
   const refusing = await unusedPort()
   const config = `
 bootstrap: { credit: "1000" } # a flood costs 100 USD
+${UNEJECTING}
 channels:
   - { id: first, name: First channel, provider: openai, base_url: "${first.url}/v1", api_key: sk-first }
   - { id: second, name: Second channel, provider: openai, base_url: "${second.url}/v1", api_key: sk-second }

@@ -12,7 +12,17 @@ import { Fleet } from '../support/fleet.ts'
 import type { Gateway } from '../support/gateway.ts'
 import type { TestPayer } from '../support/payer.ts'
 import { scale } from '../support/scale.ts'
-import { chunk, completion, DONE, lastChunk, type Script, ScriptedUpstream, usageChunk } from '../support/upstream.ts'
+import {
+  chunk,
+  completion,
+  DONE,
+  lastChunk,
+  type Script,
+  ScriptedUpstream,
+  UNEJECTING,
+  UNHURRIED,
+  usageChunk,
+} from '../support/upstream.ts'
 
 /**
  * The promise under test: whatever way requests end, in any mixture, while nodes are stopped and killed and Postgres
@@ -72,6 +82,8 @@ function configOf({ url }: ScriptedUpstream): string {
   )
   return `
 drain: { deadline: 1s }
+${UNEJECTING}
+${UNHURRIED}
 channels:
   - { id: main, provider: openai, base_url: "${url}/main", api_key: sk-upstream }
   - { id: spare, provider: openai, base_url: "${url}/spare", api_key: sk-upstream }

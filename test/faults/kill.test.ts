@@ -10,7 +10,16 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { Gateway, type GatewayOptions } from '../support/gateway.ts'
 import { scale } from '../support/scale.ts'
-import { chunk, completion, configFor, DONE, lastChunk, ScriptedUpstream, usageChunk } from '../support/upstream.ts'
+import {
+  chunk,
+  completion,
+  configFor,
+  DONE,
+  lastChunk,
+  ScriptedUpstream,
+  UNHURRIED,
+  usageChunk,
+} from '../support/upstream.ts'
 
 /**
  * The promise under test: what a client saw whole is billed exactly once and exactly right, whenever the gateway is
@@ -149,7 +158,7 @@ describe('killed with -9 under load', () => {
     const upstream = await numberedUpstream(asked)
     const database = await createTestDatabase()
     const dataFolder = await mkdtemp(path.join(tmpdir(), 'tollgate-kill-'))
-    const options: GatewayOptions = { config: configFor(upstream.url, CREDIT), database, dataFolder }
+    const options: GatewayOptions = { config: configFor(upstream.url, `${CREDIT}\n${UNHURRIED}`), database, dataFolder }
     const load = new Load()
     const running = load.run()
     try {
@@ -177,7 +186,11 @@ describe('killed with -9 under load', () => {
     const asked = new Set<number>()
     const upstream = await numberedUpstream(asked)
     const dataFolder = await mkdtemp(path.join(tmpdir(), 'tollgate-kill-'))
-    const options: GatewayOptions = { config: configFor(upstream.url, CREDIT), database: 'embedded', dataFolder }
+    const options: GatewayOptions = {
+      config: configFor(upstream.url, `${CREDIT}\n${UNHURRIED}`),
+      database: 'embedded',
+      dataFolder,
+    }
     const load = new Load()
     const running = load.run()
     try {

@@ -21,6 +21,7 @@ import {
   lastChunk,
   type Script,
   ScriptedUpstream,
+  UNHURRIED,
   usageChunk,
 } from '../support/upstream.ts'
 
@@ -42,7 +43,7 @@ const RESTARTS = seeds(scale('TOLLGATE_RESTARTS', 1))
 
 function configOf(upstream: ScriptedUpstream): string {
   return `
-limits: { requests_per_minute: { user: 1000000 } }
+${UNHURRIED}
 channels:
   - { id: main, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream }
   - { id: hasty, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream, timeout: { first_byte: 200ms } }

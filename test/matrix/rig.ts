@@ -3,6 +3,7 @@ import type { Database } from '#storage/database.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { Gateway } from '../support/gateway.ts'
+import { UNEJECTING, UNHURRIED } from '../support/upstream.ts'
 import type { Ask, Way } from './clients/client.ts'
 import { CLIENTS } from './clients/index.ts'
 import type { Answer, Conversation, Format } from './conversation.ts'
@@ -105,5 +106,5 @@ function config(url: string, fixtures: readonly string[]): string {
     offers: [{ channel: ${format}, upstream_model: "${fixture}" }]`,
     ),
   )
-  return `channels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n`
+  return `${UNEJECTING}\n${UNHURRIED}\nchannels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n`
 }

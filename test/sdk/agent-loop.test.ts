@@ -28,6 +28,7 @@ import {
 } from '../support/coding-task.ts'
 import { eventually } from '../support/eventually.ts'
 import { Gateway } from '../support/gateway.ts'
+import { UNEJECTING } from '../support/upstream.ts'
 
 /** Vercel's AI SDK as a coding agent: every client format against every upstream format, in one piece and streamed. */
 
@@ -59,7 +60,7 @@ function config(url: string): string {
     price: { input: "1", output: "2", per: 1M }
     offers: [{ channel: ${format}, upstream_model: upstream-${format} }]`,
   )
-  return `channels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n`
+  return `${UNEJECTING}\nchannels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n`
 }
 
 interface Endpoint {

@@ -13,7 +13,7 @@ import { commandBeside, createKey, type MintedCredential } from '../support/cred
 import { eventually } from '../support/eventually.ts'
 import { Gateway } from '../support/gateway.ts'
 import { Tap } from '../support/tap.ts'
-import { configFor } from '../support/upstream.ts'
+import { configFor, UNEJECTING } from '../support/upstream.ts'
 
 type ChatRequest = OpenAI.Chat.ChatCompletionCreateParamsNonStreaming
 type Chunk = OpenAI.Chat.ChatCompletionChunk
@@ -92,7 +92,7 @@ function assertRequestId(error: APIError): void {
 before(async () => {
   await mock.start()
   tap = await Tap.start(mock.url)
-  gateway = await Gateway.start({ config: configFor(tap.url, SLASHED_MODEL) })
+  gateway = await Gateway.start({ config: configFor(tap.url, SLASHED_MODEL + UNEJECTING) })
   client = clientWith(gateway.apiKey)
   ;[restricted, revoked] = await Promise.all([createKey(gateway, '--models', 'test-embedding'), createKey(gateway)])
   await commandBeside(gateway, 'keys', 'revoke', revoked.id)

@@ -121,6 +121,12 @@ export function answerWhole({
   }
 }
 
+/** For upstreams that fail in one test and must be asked in the next one all the same. */
+export const UNEJECTING = 'routing: { ejection: false, retry_share: 1 }'
+
+/** For suites that ask more often than an organization may by default. */
+export const UNHURRIED = 'limits: { requests_per_minute: { user: 1000000, partner: 1000000, vip: 1000000 } }'
+
 /** A configuration with one chat and one embedding model behind `url`. */
 export function configFor(url: string, extra = ''): string {
   return `

@@ -13,6 +13,7 @@ import { parseFee } from '#catalog/fee.ts'
 import type { Fee } from '#catalog/price.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
+import { ROUTING_DEFAULT, type RoutingPolicy } from '#routing/policy.ts'
 import type { RoleRates } from '#tenants/principal.ts'
 import { ConfigError } from './config-error.ts'
 import { FileConfig } from './schema.ts'
@@ -23,6 +24,7 @@ export interface Config {
   /** Of organizations that have no limit of their own. */
   readonly roleRates: RoleRates
   readonly showsRouting: boolean
+  readonly routing: RoutingPolicy
   readonly durability: Durability
   /** How long responses are kept for those who may come back to them. */
   readonly responsesKeptMs: number
@@ -100,7 +102,10 @@ export function inspectConfig(text: string, source: string, { providers, variabl
   if (misfits.length > 0) {
     throw new ConfigError(
       misfits
-        .map(({ path, field, problem }) => `${at(path)}: ${field || 'the file'} ${problem}${quoteHint(document, path)}`)
+        .map(
+          ({ path, field, problem }) =>
+            `${at(path)}: ${field || 'the file'} ${problem}${quoteHint(document, path, problem)}`,
+        )
         .join('\n'),
     )
   }
@@ -120,6 +125,7 @@ function withDefaults(config: FileConfig, at: PlaceOf): Omit<Config, 'catalog' |
     bootstrapCredit: config.bootstrap?.credit ?? BOOTSTRAP_CREDIT_DEFAULT,
     roleRates: { ...ROLE_RATES_DEFAULT, ...config.limits?.requests_per_minute },
     showsRouting: config.show_routing ?? false,
+    routing: routingPolicy(config.routing),
     durability: config.metering?.durability ?? 'journal',
     responsesKeptMs: parseDurationMs(config.responses?.keep ?? RESPONSES_KEEP_DEFAULT),
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
@@ -139,6 +145,17 @@ function feeOf({ byok }: FileConfig, at: PlaceOf): Fee {
     return parseFee(byok?.fee ?? {})
   } catch (error) {
     throw new ConfigError(`${at(['byok', 'fee'])}: the fee cannot be exact: ${(error as Error).message}`)
+  }
+}
+
+function routingPolicy(config: FileConfig['routing'] = {}): RoutingPolicy {
+  const { strategy, sticky, ejection, retry_uncertain, retry_share } = config
+  return {
+    strategy: strategy ?? ROUTING_DEFAULT.strategy,
+    isSticky: sticky ?? ROUTING_DEFAULT.isSticky,
+    isEjecting: ejection ?? ROUTING_DEFAULT.isEjecting,
+    retriesUncertain: retry_uncertain ?? ROUTING_DEFAULT.retriesUncertain,
+    retryShare: retry_share ?? ROUTING_DEFAULT.retryShare,
   }
 }
 
@@ -185,7 +202,8 @@ function lineOf(document: Document, lines: LineCounter, path: readonly (string |
 }
 
 /** YAML reads an unquoted price as a number, which would make a float of money. */
-function quoteHint(document: Document, path: readonly (string | number)[]): string {
+function quoteHint(document: Document, path: readonly (string | number)[], problem: string): string {
+  if (!problem.includes('a string')) return ''
   const node = document.getIn(path, true)
   return isScalar(node) && typeof node.value === 'number' ? `; write it in quotes: "${node.source ?? node.value}"` : ''
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ChannelConfig, FeeConfig, ModelConfig } from '#catalog/schema.ts'
+import { STRATEGIES } from '#routing/policy.ts'
 
 const closed = { additionalProperties: false } as const
 
@@ -29,6 +30,18 @@ export const FileConfig = Type.Object(
       ),
     ),
     show_routing: Type.Optional(Type.Boolean()),
+    routing: Type.Optional(
+      Type.Object(
+        {
+          strategy: Type.Optional(Type.Enum(STRATEGIES)),
+          sticky: Type.Optional(Type.Boolean()),
+          ejection: Type.Optional(Type.Boolean()),
+          retry_uncertain: Type.Optional(Type.Boolean()),
+          retry_share: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+        },
+        closed,
+      ),
+    ),
     metering: Type.Optional(Type.Object({ durability: Type.Optional(Type.Enum(['journal', 'database'])) }, closed)),
     responses: Type.Optional(
       Type.Object({ keep: Type.Optional(Type.String({ pattern: '^[1-9]\\d{0,3}(s|m|h|d)$' })) }, closed),

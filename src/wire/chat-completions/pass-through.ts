@@ -15,6 +15,7 @@ import { calledTool } from './called-tool.ts'
 import { decodeContent, decodeThought } from './content.ts'
 import { decodeTranslation, validateRequest } from './decode-request.ts'
 import { estimate } from './estimate.ts'
+import { readTraits } from './traits.ts'
 import { decodeChunkUsage, decodeUsage } from './usage.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -36,6 +37,7 @@ function readRequest(body: unknown): RequestFacts {
     wantsStreamUsage: body.stream_options?.include_usage === true,
     translation: decodeTranslation(body.translation_options),
     estimate: (limits, measure) => estimate(body, limits, measure),
+    traits: () => readTraits(body),
   }
 }
 

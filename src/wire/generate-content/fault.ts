@@ -1,53 +1,48 @@
-import { FAULT_KINDS, Fault } from '#core/fault.ts'
-import { blankCredentials } from '#lib/scrub.ts'
+import { FAULT_KINDS, type Fault } from '#core/fault.ts'
 import { isObject } from '../json/parse.ts'
+import { type ErrorRule, interpret } from '../upstream-error.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/**
- * What an upstream's error means to our client. The upstream speaks about *our* account: that its key is refused, its
- * quota used up or its region not served is never the client's fault, so only errors about the request itself keep
- * their status. Upstream text is passed on only there, where it names what to change.
- *
- * @param status HTTP status; 200 for an error that arrived inside a good answer or a stream and names its own
- */
+/** Google's words (google.rpc.Code and ErrorInfo reasons), where the status alone says something else. */
+const RULES: readonly ErrorRule[] = [
+  // A bad key and a country that is not served come as 400, like mistakes of the client.
+  { codes: ['FAILED_PRECONDITION'], means: 'refused' },
+  { types: ['API_KEY_INVALID', 'API_KEY_SERVICE_BLOCKED', 'API_KEY_EXPIRED'], means: 'refused' },
+  // The format has no code of its own for it.
+  { message: /\btoken count\b.*\bexceeds the maximum\b/i, means: 'too-long' },
+]
+
+/** @param status HTTP status; 200 for an error that arrived inside a good answer or a stream and names its own */
 export function decodeFault(status: number, body: unknown): Fault {
   // A stream that is a JSON array wraps its error in one as well.
   const [first] = Array.isArray(body) ? body : [body]
   const error: Json = isObject(first) && isObject(first.error) ? first.error : {}
-  const effective = status < 400 && typeof error.code === 'number' ? error.code : status
-  const cause = { status, error: body }
-  if (isAboutOurAccount(error)) {
-    return new Fault('upstream_error', 'The model provider answered with an error.', { cause })
-  }
-  // Some hosts repeat the key that they were sent, which is ours.
-  const message =
-    typeof error.message === 'string' && error.message !== '' ? blankCredentials(error.message) : undefined
-  if (message !== undefined && CONTEXT_OVERFLOW.test(message))
-    return new Fault('context_length_exceeded', message, { cause })
-  if (effective === 400 || effective === 422) {
-    const options = { param: fieldOf(error), cause }
-    return new Fault('invalid_request', message ?? 'The model refused the request as invalid.', options)
-  }
-  if (effective === 413) {
-    return new Fault('payload_too_large', message ?? 'The request is too large for this model.', { cause })
-  }
-  if (effective === 408 || effective === 504) {
-    return new Fault('timeout_error', 'The model did not answer in time.', { cause })
-  }
-  if (effective === 402 || effective === 429 || effective === 503) {
-    return new Fault('all_channels_failed', 'No provider can take this request at the moment.', { cause })
-  }
-  return new Fault('upstream_error', 'The model provider answered with an error.', { cause })
+  return interpret(
+    RULES,
+    {
+      status: status < 400 && typeof error.code === 'number' ? error.code : status,
+      code: error.status,
+      type: reasonIn(error),
+      message: error.message,
+      param: fieldOf(error),
+      retryAfterSeconds: retryDelaySeconds(error),
+    },
+    { status, error: body },
+  )
 }
 
-/** The format has no code of its own for it. */
-const CONTEXT_OVERFLOW = /\btoken count\b.*\bexceeds the maximum\b/i
+function reasonIn(error: Json): unknown {
+  return detailsOf(error).find(({ reason }) => typeof reason === 'string')?.reason
+}
 
-/** A bad key and a country that is not served come as 400, like mistakes of the client. */
-function isAboutOurAccount(error: Json): boolean {
-  if (error.status === 'FAILED_PRECONDITION') return true
-  return detailsOf(error).some(({ reason }) => typeof reason === 'string' && reason.startsWith('API_KEY_'))
+const DELAY = /^(\d+(?:\.\d+)?)s$/
+
+/** The format has no header for it (google.rpc.RetryInfo). */
+function retryDelaySeconds(error: Json): number | undefined {
+  const delay = detailsOf(error).find(({ retryDelay }) => typeof retryDelay === 'string')?.retryDelay
+  const seconds = DELAY.exec(String(delay))?.[1]
+  return seconds === undefined ? undefined : Math.ceil(Number(seconds))
 }
 
 function fieldOf(error: Json): string | undefined {
@@ -107,12 +102,14 @@ function reasonOf({ code }: Fault): string {
 
 /** Texts only, as the family has it. */
 function metadataOf({ hints }: Fault): Record<string, string> {
-  const { didYouMean, suggestions, hint, balanceUsd, estimatedCostUsd } = hints
+  const { didYouMean, suggestions, hint, balanceUsd, estimatedCostUsd, alternatives, requestId } = hints
   return {
     ...(didYouMean !== undefined && { did_you_mean: didYouMean }),
     ...(suggestions !== undefined && { suggestions: suggestions.join(', ') }),
     ...(hint !== undefined && { hint }),
     ...(balanceUsd !== undefined && { balance_usd: balanceUsd }),
     ...(estimatedCostUsd !== undefined && { estimated_cost_usd: estimatedCostUsd }),
+    ...(alternatives !== undefined && { alternatives: alternatives.map(({ id }) => id).join(', ') }),
+    ...(requestId !== undefined && { request_id: requestId }),
   }
 }

@@ -13,6 +13,7 @@ import { estimate } from './estimate.ts'
 import { decodeFault, encodeFault } from './fault.ts'
 import { isFinishReason } from './finish-reason.ts'
 import { readBody } from './read-body.ts'
+import { readTraits } from './traits.ts'
 import { decodeChunkUsage, decodeUsage } from './usage.ts'
 
 /** Generate-content on both sides (see `PassThrough` in `wire/format.ts`). */
@@ -32,6 +33,7 @@ function readRequest(body: unknown): RequestFacts {
     // The format has no option for it: usage always comes.
     wantsStreamUsage: isStream,
     estimate: (limits, measure) => estimate(request, limits, measure),
+    traits: () => readTraits(request),
   }
 }
 

@@ -1,6 +1,6 @@
-import { errorBody, Fault, type FaultCode } from '#core/fault.ts'
-import { blankCredentials } from '#lib/scrub.ts'
+import { errorBody, type Fault, type FaultCode } from '#core/fault.ts'
 import { isObject } from '../json/parse.ts'
+import { type ErrorRule, interpret } from '../upstream-error.ts'
 
 /** HTTP statuses and their error types (Anthropic API reference, errors). */
 const TYPES: ReadonlyMap<number, string> = new Map([
@@ -27,37 +27,19 @@ const STATUS_OF_CODE: Readonly<Partial<Record<FaultCode, number>>> = Object.free
   service_unavailable: 529,
 })
 
-/** The API has no code for it, only this sentence. */
-const PROMPT_TOO_LONG = /prompt is too long|exceeds? (the )?(maximum )?context/i
+/** Anthropic's words (API reference, errors), where the status alone says something else. */
+const RULES: readonly ErrorRule[] = [
+  // The API has no code for it, only this sentence.
+  { statuses: [400], message: /prompt is too long|exceeds? (the )?(maximum )?context/i, means: 'too-long' },
+  // An account without credit is told so under 400.
+  { statuses: [400], message: /credit balance is too low/i, means: 'unpaid' },
+]
 
-/**
- * What an upstream's error means to our client. As in every format, what concerns *our* account is never the client's
- * fault: only errors about the request itself keep their status and the upstream's words.
- *
- * @param status HTTP status; 200 for an error that arrived inside a good answer or a stream, whose type then says it
- */
+/** @param status HTTP status; 200 for an error that arrived inside a good answer or a stream, whose type then says it */
 export function decodeFault(status: number, body: unknown): Fault {
-  const error = isObject(body) && isObject(body.error) ? body.error : {}
-  const type = typeof error.type === 'string' ? error.type : undefined
-  // Some hosts repeat the key that they were sent, which is ours.
-  const message =
-    typeof error.message === 'string' && error.message !== '' ? blankCredentials(error.message) : undefined
-  const cause = { status, error: body }
-  const meant = status === 200 ? STATUSES.get(type ?? '') : status
-  if (meant === 400 && message !== undefined && PROMPT_TOO_LONG.test(message)) {
-    return new Fault('context_length_exceeded', message, { cause })
-  }
-  if (meant === 400 || meant === 422) {
-    return new Fault('invalid_request', message ?? 'The model refused the request as invalid.', { cause })
-  }
-  if (meant === 413) {
-    return new Fault('payload_too_large', message ?? 'The request is too large for this model.', { cause })
-  }
-  if (meant === 408 || meant === 504) return new Fault('timeout_error', 'The model did not answer in time.', { cause })
-  if (meant === 402 || meant === 429 || meant === 503 || meant === 529) {
-    return new Fault('all_channels_failed', 'No provider can take this request at the moment.', { cause })
-  }
-  return new Fault('upstream_error', 'The model provider answered with an error.', { cause })
+  const { type, message }: Readonly<Record<string, unknown>> = isObject(body) && isObject(body.error) ? body.error : {}
+  const meant = status === 200 ? STATUSES.get(String(type)) : status
+  return interpret(RULES, { status: meant ?? status, type, message }, { status, error: body })
 }
 
 /** The envelope and the types of this format; code, field and hints stand beside them as the gateway has them. */

@@ -11,6 +11,7 @@ import { validateRequest } from './decode-request.ts'
 import { encodeFaultFrame, frame, PING } from './encode-stream.ts'
 import { estimate } from './estimate.ts'
 import { decodeFault } from './fault.ts'
+import { readTraits } from './traits.ts'
 import { decodeUsage, mergeUsage } from './usage.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -32,6 +33,7 @@ function readRequest(body: unknown): RequestFacts {
     isStream,
     wantsStreamUsage: isStream,
     estimate: (limits, measure) => estimate(body, limits, measure),
+    traits: () => readTraits(body),
   }
 }
 

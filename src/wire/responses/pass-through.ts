@@ -12,6 +12,7 @@ import { validateRequest } from './decode-request.ts'
 import { checkResponse } from './decode-response.ts'
 import { estimate } from './estimate.ts'
 import { decodeFailure, encodeFaultEvent } from './fault.ts'
+import { readTraits } from './traits.ts'
 import { unstoredEdits } from './unstored.ts'
 import { decodeUsage } from './usage.ts'
 
@@ -32,6 +33,7 @@ function readRequest(body: unknown): RequestFacts {
     // A stream of this format always ends with its usage.
     wantsStreamUsage: body.stream === true,
     estimate: (limits, measure) => estimate(body, limits, measure),
+    traits: () => readTraits(body),
   }
 }
 
