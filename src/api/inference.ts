@@ -4,11 +4,13 @@ import type { Relay } from '#relay/relay.ts'
 import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Principal } from '#tenants/principal.ts'
 import type { WireFormat } from '#wire/format.ts'
+import { type CachingTimes, cachingWish } from './caching.ts'
 import { credentialOf } from './credential.ts'
 
 export interface ApiDeps {
   readonly authenticator: Authenticator
   readonly relay: Relay
+  readonly cachingTimes: CachingTimes
 }
 
 const MEBIBYTE = 1024 * 1024
@@ -28,15 +30,18 @@ export interface InferenceEndpoint {
 }
 
 /** A route that runs one family's work through the relay for the caller of an API key. */
-export function inferenceRoute({ authenticator, relay }: ApiDeps, endpoint: InferenceEndpoint): AnyRoute {
+export function inferenceRoute({ authenticator, relay, cachingTimes }: ApiDeps, endpoint: InferenceEndpoint): AnyRoute {
   const { credential = credentialOf, encodeFault } = endpoint
   return defineRoute<Principal>({
     method: 'POST',
     path: endpoint.path,
     bodyBytesMax: BODY_BYTES_MAX,
     authorize: request => authenticator.inference(credential(request)),
-    handle: async (request, principal) =>
-      relay.run(toCall(request, principal, await endpoint.work(request, principal))),
+    handle: async (request, principal) => {
+      const caching = cachingWish(request.headers, principal, cachingTimes)
+      const work = await endpoint.work(request, principal)
+      await relay.run({ ...toCall(request, principal, work), caching })
+    },
     ...(encodeFault && { encodeFault: (fault, { id }) => encodeFault(fault, id) }),
     docs: { ...endpoint.docs, security: 'api-key', errors: [400, 401, 402, 403, 413, 429, 502, 503, 504] },
   })

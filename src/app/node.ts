@@ -15,8 +15,10 @@ import { Shipper } from '#metering/shipper.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
+import { AnswerCache } from '#relay/answer-cache.ts'
 import { Endpoints } from '#relay/endpoints.ts'
 import { Relay } from '#relay/relay.ts'
+import { ResponseCache } from '#response-cache/response-cache.ts'
 import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
 import { type Database, openDatabase, ping } from '#storage/database.ts'
 import { StoredResponses } from '#stored-responses/stored-responses.ts'
@@ -69,6 +71,7 @@ export class ServingNode {
   readonly #relay: Relay
   readonly #server: InboundServer
   readonly #storedResponses: StoredResponses
+  readonly #responseCache: ResponseCache
   readonly #housekeeping: Loop
   readonly #environment: Environment
   /** What this process counts. */
@@ -123,14 +126,27 @@ export class ServingNode {
       onError,
     })
     this.#outbound = new OutboundClient()
+    const meter = new Meter({
+      journal: this.#journal,
+      shipper: this.#shipper,
+      durability: settings.current.durability,
+    })
+    const showsRouting = () => settings.current.showsRouting
+    this.#responseCache = new ResponseCache({
+      database: this.#database,
+      ...settings.current.cache,
+      observer: telemetry.cache,
+      onError,
+    })
     this.#relay = new Relay({
       catalog: () => settings.current.catalog,
       keepAliveMs: settings.current.keepAliveMs,
-      showsRouting: () => settings.current.showsRouting,
+      showsRouting,
       endpoints: new Endpoints(PROVIDERS),
       outbound: this.#outbound,
       quota: this.#quota,
-      meter: new Meter({ journal: this.#journal, shipper: this.#shipper, durability: settings.current.durability }),
+      meter,
+      answerCache: new AnswerCache({ responses: this.#responseCache, meter, showsRouting }),
     })
     this.#storedResponses = new StoredResponses({
       database: this.#database,
@@ -148,6 +164,10 @@ export class ServingNode {
       onError,
     })
     this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
+    this.#watch(telemetry)
+  }
+
+  #watch(telemetry: Telemetry): void {
     telemetry.watch({
       open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
       journal_refusing: {
@@ -159,6 +179,10 @@ export class ServingNode {
       quota_drift: {
         help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
         read: () => this.#quota.totals.drift,
+      },
+      cache_bytes: {
+        help: 'Bytes of all cached answers, of all nodes, when this node last counted them.',
+        read: () => this.#responseCache.bytes,
       },
       change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
     })
@@ -175,6 +199,7 @@ export class ServingNode {
       await this.#quota.start()
       this.#housekeeping.start()
       this.#storedResponses.start()
+      this.#responseCache.start()
       const port = await listenOn(this.#server, this.#environment)
       this.#settings.follow()
       return port
@@ -217,6 +242,7 @@ export class ServingNode {
     await this.#server.close()
     await this.#quota.stop()
     await this.#shipper.stop()
+    await this.#responseCache.stop()
     await this.#storedResponses.stop()
     await this.#housekeeping.stop()
     await this.#feed.stop()
@@ -243,9 +269,10 @@ export class ServingNode {
         authenticator,
         relay: this.#relay,
         storedResponses: this.#storedResponses,
+        cachingTimes: this.#settings.current.cache,
         catalog: () => this.#settings.current.catalog,
       }),
-      ...managementRoutes({ authenticator, database: this.#database, hasher }),
+      ...managementRoutes({ authenticator, database: this.#database, hasher, responseCache: this.#responseCache }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),
         metrics,

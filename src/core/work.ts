@@ -19,6 +19,11 @@ export interface Work {
   readonly isStream: boolean
   /** Costs nothing and is not recorded. */
   readonly isFree?: true
+  /**
+   * All of the request that its answer depends on, the model's name included. Requests that agree in it may be given
+   * one answer; absent where none may.
+   */
+  readonly identity?: readonly (string | Uint8Array)[] | undefined
   /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
   estimate(limits: ModelLimits): Usage
   /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */

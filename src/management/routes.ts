@@ -4,10 +4,19 @@ import { apiKeys } from './api-keys.ts'
 import { balance } from './balance.ts'
 import { ledgerEntries } from './ledger-entries.ts'
 import type { ManagementDeps } from './management-route.ts'
+import { type ResponseCacheDeps, responseCache } from './response-cache.ts'
 import { usage } from './usage.ts'
 import { usageExport } from './usage-export.ts'
 
 /** The control plane, whole. */
-export function managementRoutes(deps: ManagementDeps): AnyRoute[] {
-  return [...apiKeys(deps), apiKeyUsage(deps), balance(deps), ledgerEntries(deps), usage(deps), usageExport(deps)]
+export function managementRoutes(deps: ManagementDeps & ResponseCacheDeps): AnyRoute[] {
+  return [
+    ...apiKeys(deps),
+    apiKeyUsage(deps),
+    balance(deps),
+    ledgerEntries(deps),
+    usage(deps),
+    usageExport(deps),
+    responseCache(deps),
+  ]
 }

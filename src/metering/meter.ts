@@ -54,10 +54,8 @@ export class Meter {
    * @returns what it costs. @throws Fault `internal_error` when the record could not be made durable
    */
   async record(consumption: Consumption, hold: Hold | undefined): Promise<Charge> {
-    const { model, offer, usage, outcome } = consumption
-    const full = computeCharge(usage, offer.price)
-    // An answer that the provider cut off is not what was ordered: it is recorded, and not charged.
-    const charge: Charge = outcome === 'cut' ? { ...full, cost: 0n } : full
+    const { model } = consumption
+    const charge = chargeOf(consumption)
     try {
       await this.#deps.journal.append(JSON.stringify(toRecord(consumption, charge, model)))
     } catch (cause) {
@@ -70,6 +68,19 @@ export class Meter {
     if (this.#deps.durability === 'database') await this.#deps.shipper.shipped()
     return charge
   }
+}
+
+/** What is not charged although it is recorded. */
+const UNCHARGED: Readonly<Partial<Record<Outcome, Partial<Charge>>>> = Object.freeze({
+  // An answer that the provider cut off is not what was ordered.
+  cut: { cost: 0n },
+  // Nothing was bought: no quantity at no price, so that quantities and costs add up as before. The tokens tell what
+  // the answer says of itself.
+  cached: { cost: 0n, quantity: 0, priceVersion: 'cached' },
+})
+
+function chargeOf({ usage, offer, outcome }: Consumption): Charge {
+  return { ...computeCharge(usage, offer.price), ...UNCHARGED[outcome] }
 }
 
 function toRecord(consumption: Consumption, charge: Charge, model: Model): UsageRecord {

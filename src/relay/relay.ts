@@ -2,7 +2,7 @@ import type { Catalog, Model, Offer } from '#catalog/catalog.ts'
 import { resolveModel } from '#catalog/resolve.ts'
 import { Fault } from '#core/fault.ts'
 import type { Scene } from '#core/scene.ts'
-import type { Exchange } from '#core/work.ts'
+import type { Exchange, RoutingInfo } from '#core/work.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
 import { Roster } from '#lib/roster.ts'
 import type { Charge } from '#metering/charge.ts'
@@ -11,6 +11,7 @@ import type { Hold } from '#quota/hold.ts'
 import type { Quota } from '#quota/quota.ts'
 import { planAttempts } from '#routing/plan.ts'
 import { Allowance } from './allowance.ts'
+import type { AnswerCache } from './answer-cache.ts'
 import { answerHeaders } from './answer-headers.ts'
 import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
@@ -27,6 +28,7 @@ export interface RelayDeps {
   readonly outbound: OutboundClient
   readonly meter: Meter
   readonly quota: Quota
+  readonly answerCache: AnswerCache
   /** A stream that is silent for this long is shown to be alive. */
   readonly keepAliveMs: number
   /** Whether answers carry `_routing`. */
@@ -64,6 +66,12 @@ export class Relay {
       organization_id: principal.organizationId,
       api_key_id: principal.keyId,
     })
+    const ask = (asked: ClientCall) => this.#ask(asked, model, plan)
+    return call.caching ? this.#deps.answerCache.run({ call, model, plan }, ask) : ask(call)
+  }
+
+  async #ask(call: ClientCall, model: Model, plan: readonly Offer[]): Promise<void> {
+    const { work, principal, facts } = call
     const estimate = estimateCost(work, model, plan)
     // However this ends, what was set aside is settled by then or released.
     using hold = estimate && (await this.#deps.quota.admit(principal, estimate.cost))
@@ -113,6 +121,13 @@ export class Relay {
   #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): Omit<AttemptInput, 'hold' | 'allowance'> {
     const { channel } = offer
     const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
+    const routing: RoutingInfo | undefined = this.#deps.showsRouting()
+      ? {
+          channel: { id: channel.id, name: channel.name, provider: channel.provider, channelType: 'PLATFORM' },
+          cached: false,
+          retryCount,
+        }
+      : undefined
     const exchange = call.work.encode({
       format: endpoint.format,
       upstreamModel: offer.upstreamModel,
@@ -120,18 +135,13 @@ export class Relay {
       capabilities: model.capabilities,
       limits: model.limits,
       quirks: channel.quirks,
-      routing: this.#deps.showsRouting()
-        ? {
-            channel: { id: channel.id, name: channel.name, provider: channel.provider, channelType: 'PLATFORM' },
-            cached: false,
-            retryCount,
-          }
-        : undefined,
+      routing,
     })
     return {
       call,
       offer,
       exchange,
+      routing,
       outbound: this.#deps.outbound,
       request: this.#request(call, offer, endpoint, exchange),
     }

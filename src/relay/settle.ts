@@ -32,6 +32,7 @@ export async function settle(
     outcome,
   }
   const charge = await meter.record(consumption, hold)
+  call.onSettled?.({ consumption, routing: input.routing })
   Object.assign(call.facts, {
     outcome,
     prompt_tokens: usage.inputTokens,

@@ -50,6 +50,7 @@ describe('authentication', () => {
       role: 'user',
       models: ['a', 'b'],
       isLimited: false,
+      cacheTtlSeconds: undefined,
     })
     assert.ok(!(authenticator.inference(credential) instanceof Promise))
   })

@@ -130,8 +130,17 @@ export class Authenticator {
   }
 }
 
-function principalOf({ keyId, workspaceId, organizationId, role, models, isLimited }: ApiKeyIdentity): Principal {
-  return Object.freeze({ keyId, workspaceId, organizationId, role, models: models ?? undefined, isLimited })
+function principalOf(identity: ApiKeyIdentity): Principal {
+  const { keyId, workspaceId, organizationId, role, models, isLimited, cacheTtlSeconds } = identity
+  return Object.freeze({
+    keyId,
+    workspaceId,
+    organizationId,
+    role,
+    models: models ?? undefined,
+    isLimited,
+    cacheTtlSeconds: cacheTtlSeconds ?? undefined,
+  })
 }
 
 function idsOf(identity: Identity): string[] {

@@ -16,6 +16,8 @@ export interface Principal {
   readonly models: readonly string[] | undefined
   /** The key may not spend more than an amount of its own. */
   readonly isLimited: boolean
+  /** How old answers may be that are given again; `undefined`: none are, unless a request asks for it. */
+  readonly cacheTtlSeconds: number | undefined
 }
 
 /** The caller of a management route: one workspace, and nothing outside it. */

@@ -14,6 +14,13 @@ export interface Config {
   readonly durability: Durability
   /** How long responses are kept for those who may come back to them. */
   readonly responsesKeptMs: number
+  /** Answers that are given again to the same request. */
+  readonly cache: {
+    readonly ttlSecondsDefault: number
+    readonly ttlSecondsMax: number
+    readonly bytesMax: number
+    readonly answerBytesMax: number
+  }
   readonly drainDeadlineMs: number
   readonly keepAliveMs: number
   readonly metricsToken: string | undefined
@@ -31,6 +38,9 @@ export interface LoadOptions {
 const DEFAULT_FILE = 'tollgate.yaml'
 const BOOTSTRAP_CREDIT_DEFAULT = '100'
 const RESPONSES_KEEP_DEFAULT = '30d'
+const CACHE_DEFAULTS = Object.freeze({ ttl: '1h', ttl_max: '24h', size_max: '1GB', entry_max: '1MB' })
+/** What is held in memory for each answer that may be kept. */
+const CACHE_ENTRY_BYTES_MAX = 16 * 1024 * 1024
 const DRAIN_DEADLINE_DEFAULT = '30s'
 /** Well below the minute after which proxies commonly give up on a silent connection. */
 const KEEP_ALIVE_DEFAULT = '15s'
@@ -86,12 +96,31 @@ export function parseConfig(text: string, source: string, { providers, variables
     showsRouting: config.show_routing ?? false,
     durability: config.metering?.durability ?? 'journal',
     responsesKeptMs: parseDurationMs(config.responses?.keep ?? RESPONSES_KEEP_DEFAULT),
+    cache: cacheConfig(config.cache),
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
     isSandbox: (config.channels ?? []).length === 0,
     catalog,
   }
+}
+
+function cacheConfig(given: FileConfig['cache']): Config['cache'] {
+  const { ttl, ttl_max, size_max, entry_max } = { ...CACHE_DEFAULTS, ...given }
+  const ttlSecondsMax = parseDurationMs(ttl_max) / 1000
+  return {
+    ttlSecondsDefault: Math.min(parseDurationMs(ttl) / 1000, ttlSecondsMax),
+    ttlSecondsMax,
+    bytesMax: parseBytes(size_max),
+    answerBytesMax: Math.min(parseBytes(entry_max), CACHE_ENTRY_BYTES_MAX),
+  }
+}
+
+const UNIT_BYTES: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 }
+
+function parseBytes(text: string): number {
+  const [, count = '0', unit = 'KB'] = /^(\d+)(KB|MB|GB)$/.exec(text) ?? []
+  return Number(count) * (UNIT_BYTES[unit] ?? 1)
 }
 
 /** The first mistake only: a parser that has lost its way reports every line after it. */
