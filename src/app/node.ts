@@ -184,6 +184,10 @@ export class ServingNode {
         help: 'Bytes of all cached answers, of all nodes, when this node last counted them.',
         read: () => this.#responseCache.bytes,
       },
+      cache_waiting_bytes: {
+        help: 'Bytes of answers that are yet to be written to the cache.',
+        read: () => this.#responseCache.waitingBytes,
+      },
       change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
     })
   }

@@ -79,11 +79,12 @@ export class ResponseCache {
   readonly #nowMs: () => number
   readonly #sweeping: Loop
   readonly #writing = new Set<Promise<void>>()
-  #waitingBytes = 0
   #addedBytes = 0
   #pausedUntilMs = 0
   /** Of all entries, when they were last counted. */
   bytes = 0
+  /** Of answers that are yet to be written. */
+  waitingBytes = 0
 
   constructor(options: ResponseCacheOptions) {
     this.#options = options
@@ -129,14 +130,14 @@ export class ResponseCache {
   keep(input: KeepInput): void {
     const bytes = input.answer.body.length
     if (bytes > this.answerBytesMax) return
-    if (this.#waitingBytes + bytes > WAITING_BYTES_MAX) {
+    if (this.waitingBytes + bytes > WAITING_BYTES_MAX) {
       return this.#options.observer.unkept(new Error('too many answers wait to be written'), input.requestId)
     }
-    this.#waitingBytes += bytes
+    this.waitingBytes += bytes
     const writing = this.#write(input)
       .catch(error => this.#options.observer.unkept(error, input.requestId))
       .finally(() => {
-        this.#waitingBytes -= bytes
+        this.waitingBytes -= bytes
         this.#writing.delete(writing)
       })
     this.#writing.add(writing)

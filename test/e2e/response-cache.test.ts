@@ -36,6 +36,10 @@ after(async () => {
 beforeEach(async () => {
   upstream.script = numbered
   turn += 1
+  await eventually('the last writes', async () => {
+    const metrics = await (await gateway.fetch('/metrics')).text()
+    return /^tollgate_cache_waiting_bytes 0$/m.test(metrics) ? true : undefined
+  })
   await sql`delete from cached_answers`.execute(database)
 })
 
