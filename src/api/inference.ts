@@ -1,14 +1,14 @@
 import type { Work } from '#core/work.ts'
+import type { rateHeaders } from '#http/inbound/rate-headers.ts'
 import { type AnyRoute, defineRoute, type Inbound, type RouteDocs } from '#http/inbound/route.ts'
 import type { Relay } from '#relay/relay.ts'
-import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Principal } from '#tenants/principal.ts'
 import type { WireFormat } from '#wire/format.ts'
 import { type CachingTimes, cachingWish } from './caching.ts'
+import { admitCaller, type CallerDeps } from './caller.ts'
 import { credentialOf } from './credential.ts'
 
-export interface ApiDeps {
-  readonly authenticator: Authenticator
+export interface ApiDeps extends CallerDeps {
   readonly relay: Relay
   readonly cachingTimes: CachingTimes
 }
@@ -24,23 +24,25 @@ export interface InferenceEndpoint {
   readonly work: (request: Inbound, principal: Principal) => Work | Promise<Work>
   /** Where the caller's key stands; `Authorization` or `x-api-key` unless given. */
   readonly credential?: (request: Inbound) => string | undefined
+  /** How the endpoint's family says where the caller's limit stands; OpenAI's way unless given. */
+  readonly spellRate?: typeof rateHeaders
   /** How the endpoint's family words a fault; the gateway's own error object unless given. */
   readonly encodeFault?: WireFormat['encodeFault']
   readonly docs: Omit<RouteDocs, 'security' | 'errors'>
 }
 
 /** A route that runs one family's work through the relay for the caller of an API key. */
-export function inferenceRoute({ authenticator, relay, cachingTimes }: ApiDeps, endpoint: InferenceEndpoint): AnyRoute {
-  const { credential = credentialOf, encodeFault } = endpoint
+export function inferenceRoute(deps: ApiDeps, endpoint: InferenceEndpoint): AnyRoute {
+  const { credential = credentialOf, encodeFault, spellRate } = endpoint
   return defineRoute<Principal>({
     method: 'POST',
     path: endpoint.path,
     bodyBytesMax: BODY_BYTES_MAX,
-    authorize: request => authenticator.inference(credential(request)),
+    authorize: request => admitCaller(deps, request, credential(request), spellRate),
     handle: async (request, principal) => {
-      const caching = cachingWish(request.headers, principal, cachingTimes)
+      const caching = cachingWish(request.headers, principal, deps.cachingTimes)
       const work = await endpoint.work(request, principal)
-      await relay.run({ ...toCall(request, principal, work), caching })
+      await deps.relay.run({ ...toCall(request, principal, work), caching })
     },
     ...(encodeFault && { encodeFault: (fault, { id }) => encodeFault(fault, id) }),
     docs: { ...endpoint.docs, security: 'api-key', errors: [400, 401, 402, 403, 413, 429, 502, 503, 504] },

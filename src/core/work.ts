@@ -26,6 +26,8 @@ export interface Work {
   readonly identity?: readonly (string | Uint8Array)[] | undefined
   /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
   estimate(limits: ModelLimits): Usage
+  /** What the request may use at most, for what is set aside for it. Kinds of tokens that it cannot have are 0. */
+  bound(limits: ModelLimits): Usage
   /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */
   encode(target: Target): Exchange
   /** What serves when no upstream has an endpoint for it or one that works, where the gateway knows an answer itself. */

@@ -1,11 +1,13 @@
 import type { Model, Offer } from '#catalog/catalog.ts'
 import { Fault } from '#core/fault.ts'
-import { formatUsd } from '#core/money.ts'
+import { formatDecimal, formatUsd } from '#core/money.ts'
 import type { AccessChannel, Scene } from '#core/scene.ts'
-import type { Usage } from '#core/usage.ts'
+import { QUANTITY_PLACES, type Usage } from '#core/usage.ts'
 import type { Hold } from '#quota/hold.ts'
 import { type Charge, computeCharge, totalTokens } from './charge.ts'
+import { encodeFailedAttempt, type FailedAttemptRecord, type FailureKind } from './failed-attempts/record.ts'
 import type { Journal } from './journal/journal.ts'
+import { chargeFor } from './outcome-charge.ts'
 import type { Shipper } from './shipper.ts'
 import type { Outcome, UsageRecord } from './usage-record.ts'
 
@@ -34,6 +36,19 @@ export interface Consumption {
   readonly outcome: Outcome
 }
 
+/** What the relay knows of an upstream call that brought its client nothing. */
+export interface FailedAttempt
+  extends Pick<Consumption, 'requestId' | 'organizationId' | 'workspaceId' | 'keyId' | 'model' | 'offer'> {
+  /** 0 for the first channel that was asked. */
+  readonly attempt: number
+  readonly kind: FailureKind
+  readonly reason: string
+  readonly status: number | undefined
+  readonly upstreamRequestId: string | undefined
+  /** What the provider may have done at most; `undefined` where it has surely done nothing. */
+  readonly possibleUsage: Usage | undefined
+}
+
 /** Turns consumption into a charge and makes it durable. */
 export class Meter {
   readonly #deps: MeterDeps
@@ -54,8 +69,8 @@ export class Meter {
    * @returns what it costs. @throws Fault `internal_error` when the record could not be made durable
    */
   async record(consumption: Consumption, hold: Hold | undefined): Promise<Charge> {
-    const { model } = consumption
-    const charge = chargeOf(consumption)
+    const { model, offer, usage, outcome } = consumption
+    const charge = chargeFor(outcome, usage, offer.price)
     try {
       await this.#deps.journal.append(JSON.stringify(toRecord(consumption, charge, model)))
     } catch (cause) {
@@ -68,20 +83,37 @@ export class Meter {
     if (this.#deps.durability === 'database') await this.#deps.shipper.shipped()
     return charge
   }
+
+  /**
+   * Records an upstream call that is not charged to anyone. Where that fails, the journal has told its operator and
+   * refuses new work; the call has failed anyway.
+   */
+  async recordFailure(failed: FailedAttempt): Promise<void> {
+    await this.#deps.journal.append(encodeFailedAttempt(toFailedAttemptRecord(failed))).catch(() => {})
+  }
 }
 
-/** What is not charged although it is recorded. */
-const UNCHARGED: Readonly<Partial<Record<Outcome, Partial<Charge>>>> = Object.freeze({
-  // An answer that the provider cut off is not what was ordered.
-  cut: { cost: 0n },
-  // Nothing was bought: no quantity at no price, so that quantities and costs add up as before. The tokens tell what
-  // the answer says of itself.
-  cached: { cost: 0n, quantity: 0, priceVersion: 'cached' },
-})
-
-function chargeOf({ usage, offer, outcome }: Consumption): Charge {
-  return { ...computeCharge(usage, offer.price), ...UNCHARGED[outcome] }
+function toFailedAttemptRecord({ offer, possibleUsage, ...failed }: FailedAttempt): FailedAttemptRecord {
+  return {
+    failed_at: new Date().toISOString(),
+    request_id: failed.requestId,
+    attempt: failed.attempt,
+    organization_id: failed.organizationId,
+    workspace_id: failed.workspaceId,
+    api_key_id: failed.keyId,
+    model: failed.model.id,
+    channel_id: offer.channel.id,
+    upstream_model: offer.upstreamModel,
+    kind: failed.kind,
+    reason: failed.reason,
+    status: failed.status,
+    upstream_request_id: failed.upstreamRequestId?.slice(0, UPSTREAM_ID_LENGTH_MAX),
+    possible_cost: formatUsd(possibleUsage ? computeCharge(possibleUsage, offer.price).cost : 0n),
+  }
 }
+
+/** An id that is longer is none. */
+const UPSTREAM_ID_LENGTH_MAX = 200
 
 function toRecord(consumption: Consumption, charge: Charge, model: Model): UsageRecord {
   const { usage, offer } = consumption
@@ -100,7 +132,7 @@ function toRecord(consumption: Consumption, charge: Charge, model: Model): Usage
     channel_id: offer.channel.id,
     delivery_tier: offer.channel.tier,
     usage_unit: charge.unit,
-    usage_quantity: charge.quantity,
+    usage_quantity: formatDecimal(charge.quantity, QUANTITY_PLACES),
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     total_tokens: totalTokens(usage),

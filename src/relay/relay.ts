@@ -16,6 +16,7 @@ import { answerHeaders } from './answer-headers.ts'
 import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
+import { type Fruitless, recordFailure } from './failed-attempt.ts'
 import type { Failure } from './failure.ts'
 import { settle } from './settle.ts'
 import { StreamAttempt } from './stream-attempt.ts'
@@ -114,7 +115,7 @@ export class Relay {
   #allow(offer: Offer, estimate: Estimate | undefined, hold: Hold | undefined): Allowance | undefined {
     if (!estimate || !hold) return undefined
     return new Allowance(estimate.usage.outputTokens ?? 0, tokens =>
-      this.#deps.quota.extend(hold, estimateOutput(tokens, offer)),
+      this.#deps.quota.extend(hold, estimateOutput(tokens, estimate, offer)),
     )
   }
 
@@ -140,6 +141,7 @@ export class Relay {
     return {
       call,
       offer,
+      attempt: retryCount,
       exchange,
       routing,
       outbound: this.#deps.outbound,
@@ -175,8 +177,7 @@ export class Relay {
     const { call } = input
     const outcome = await this.#track(new WholeAttempt(input))
     noteTiming(call, outcome.timing)
-    if (outcome.kind === 'failed') return outcome.failure
-    if (outcome.kind === 'gone') return undefined
+    if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
     const { answer } = outcome
     if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
     await call.work.beforeEnd?.(answer.body)
@@ -189,8 +190,7 @@ export class Relay {
     const { sink } = input.call
     const outcome = await this.#track(new StreamAttempt(input))
     noteTiming(input.call, outcome.timing)
-    if (outcome.kind === 'failed') return outcome.failure
-    if (outcome.kind === 'gone') return undefined
+    if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
     const { codec } = outcome
     let fault = 'fault' in outcome ? outcome.fault : undefined
     try {
@@ -209,6 +209,11 @@ export class Relay {
     }
     noteOverhead(input.call, outcome.timing)
     return undefined
+  }
+
+  async #giveUp(input: AttemptInput, model: Model, fruitless: Fruitless): Promise<Failure | undefined> {
+    await recordFailure({ meter: this.#deps.meter, input, model }, fruitless)
+    return fruitless.failure
   }
 
   async #track<T>(attempt: (WholeAttempt | StreamAttempt) & { outcome: Promise<T> }): Promise<T> {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
+import type { Usage } from '#core/usage.ts'
 import type { Database } from '#storage/database.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -45,7 +46,7 @@ const placeOf = (request: string, workspaceId = 'ws_1') => ({ workspaceId, key: 
 async function keep(
   cache: ResponseCache,
   request: string,
-  { workspace = '1', ttlSeconds = 60, body = randomBytes(BODY_BYTES) } = {},
+  { workspace = '1', ttlSeconds = 60, body = randomBytes(BODY_BYTES), usage = { inputTokens: 3 } as Usage } = {},
 ): Promise<Buffer> {
   cache.keep({
     ...placeOf(request, `ws_${workspace}`),
@@ -56,7 +57,7 @@ async function keep(
       channelId: 'main',
       accessChannel: 'platform',
       headers: { 'content-type': 'text/plain' },
-      usage: { inputTokens: 3 },
+      usage,
       isEstimated: false,
       body,
     },
@@ -96,6 +97,12 @@ describe('ResponseCache', () => {
     assert.equal(await node().find(placeOf('a', 'ws_2'), 60), undefined)
     assert.equal(await node().find(placeOf('b'), 60), undefined)
     assert.deepEqual(seen, ['stored', 'hit', 'miss', 'miss'])
+  })
+
+  it('keeps the tokens of an answer, and nothing else that was counted', async () => {
+    const cache = node()
+    await keep(cache, 'a', { usage: { inputTokens: 3, units: { second: 3_270_000_000_000n } } })
+    assert.deepEqual((await cache.find(placeOf('a'), 60))?.usage, { inputTokens: 3 })
   })
 
   it('gives an answer for as long as it may be kept, and says how old it is', async () => {

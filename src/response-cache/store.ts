@@ -14,6 +14,7 @@ export interface AnswerRow {
   readonly channelId: string
   readonly accessChannel: AccessChannel
   readonly headers: HeaderMap
+  /** Its tokens are kept. Other units are only billed, by a quantity that an answer given again does not have. */
   readonly usage: Usage
   readonly isEstimated: boolean
   /** Compressed. */
@@ -30,11 +31,12 @@ export interface AnswerInput extends AnswerRow, AnswerPlace {
 
 /** An answer to the same request that is there already is replaced. */
 export async function insertAnswer(database: Database, input: AnswerInput): Promise<void> {
+  const { units: _, ...tokens } = input.usage
   await sql`
     insert into cached_answers (workspace_id, key, organization_id, channel_id, access_channel, headers, usage,
                                 is_estimated, body, bytes, created_at, expires_at)
     values (${input.workspaceId}, ${input.key}, ${input.organizationId}, ${input.channelId}, ${input.accessChannel},
-            ${JSON.stringify(input.headers)}::json, ${JSON.stringify(input.usage)}::json, ${input.isEstimated},
+            ${JSON.stringify(input.headers)}::json, ${JSON.stringify(tokens)}::json, ${input.isEstimated},
             ${input.body}, ${input.bytes}, ${input.createdAt}, ${input.expiresAt})
     on conflict (workspace_id, key) do update set
       channel_id = excluded.channel_id, access_channel = excluded.access_channel, headers = excluded.headers,

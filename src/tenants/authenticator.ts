@@ -4,7 +4,7 @@ import { Fault } from '#core/fault.ts'
 import { type Database, isUnavailable } from '#storage/database.ts'
 import { type CredentialHasher, type CredentialKind, credentialKind } from './credential.ts'
 import type { Manager, Principal } from './principal.ts'
-import { type ApiKeyIdentity, identifyApiKey, identifyManagementToken } from './store.ts'
+import { type ApiKeyIdentity, identifyApiKey, identifyManagementToken, type ManagementTokenIdentity } from './store.ts'
 
 const CACHED_MAX = 50_000
 /** Read again after this, in case a change was never announced. */
@@ -23,8 +23,7 @@ export interface AuthenticatorDeps {
   feedLagMs(): number
 }
 
-type ManagerIdentity = NonNullable<Awaited<ReturnType<typeof identifyManagementToken>>>
-type Identity = ({ kind: 'sk' } & ApiKeyIdentity) | ({ kind: 'mt' } & ManagerIdentity)
+type Identity = ({ kind: 'sk' } & ApiKeyIdentity) | ({ kind: 'mt' } & ManagementTokenIdentity)
 
 interface Known {
   readonly kind: CredentialKind
@@ -131,7 +130,7 @@ export class Authenticator {
 }
 
 function principalOf(identity: ApiKeyIdentity): Principal {
-  const { keyId, workspaceId, organizationId, role, models, isLimited, cacheTtlSeconds } = identity
+  const { keyId, workspaceId, organizationId, role, models, isLimited } = identity
   return Object.freeze({
     keyId,
     workspaceId,
@@ -139,7 +138,9 @@ function principalOf(identity: ApiKeyIdentity): Principal {
     role,
     models: models ?? undefined,
     isLimited,
-    cacheTtlSeconds: cacheTtlSeconds ?? undefined,
+    requestsPerMinute: identity.requestsPerMinute ?? undefined,
+    organizationRequestsPerMinute: identity.organizationRequestsPerMinute ?? undefined,
+    cacheTtlSeconds: identity.cacheTtlSeconds ?? undefined,
   })
 }
 
@@ -161,7 +162,7 @@ function admitKey({ identity, principal }: Known): Principal {
 function admitManager({ identity }: Known): Manager {
   if (identity?.kind !== 'mt') throw unknown('mt')
   if (identity.isRevoked) throw new Fault('expired_api_key', 'This management token has been revoked.')
-  return identity
+  return { ...identity, organizationRequestsPerMinute: identity.organizationRequestsPerMinute ?? undefined }
 }
 
 const NOUNS = Object.freeze({ sk: 'API key', mt: 'management token' })

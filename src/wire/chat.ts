@@ -1,9 +1,11 @@
 import type { Exchange, Target, Work } from '#core/work.ts'
 import { ENVELOPE_START } from './adaptations/seal-envelope.ts'
+import { withBounds } from './estimate-bounds.ts'
 import type { RequestFacts, Stated, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
 import { JsonArrayStream } from './json-array-stream.ts'
+import { CAUTIOUS, TYPICAL } from './token-estimate.ts'
 import { translate } from './translate.ts'
 
 /** A client's request beyond its body. */
@@ -48,7 +50,8 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     isStream: facts.isStream,
     // Not a byte is normalized: the order of members, and even spelling, reach the model where nothing is translated.
     identity: [bytes, JSON.stringify(given ?? {}), JSON.stringify(headers), streamedAs],
-    estimate: facts.estimate,
+    estimate: limits => facts.estimate(limits, TYPICAL),
+    bound: limits => withBounds(facts.estimate(limits, CAUTIOUS), bytes),
     encode: target => {
       const exchange = encode(target)
       return streamedAs === 'json-array'

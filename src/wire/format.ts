@@ -6,6 +6,7 @@ import type { Result } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
 import type { Frame } from './sse/frame.ts'
+import type { TokenMeasure } from './token-estimate.ts'
 
 export type FormatName = 'chat-completions' | 'messages' | 'responses' | 'generate-content'
 
@@ -115,5 +116,6 @@ export interface RequestFacts {
   readonly wantsStreamUsage: boolean
   /** What is to be translated, where it is a text and not a question. */
   readonly translation?: Call['translation']
-  estimate(limits: ModelLimits): Usage
+  /** @param measure whether to guess fairly or cautiously */
+  estimate(limits: ModelLimits, measure?: TokenMeasure): Usage
 }

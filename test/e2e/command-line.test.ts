@@ -110,6 +110,7 @@ describe('tollgate beside a running gateway', () => {
     assert.equal(output, 'default may now send 250 requests a minute.\n', errors)
     assert.match((await tollgate('orgs', 'list')).output, /default.* USD\s+250\/min$/m)
     assert.equal((await tollgate('orgs', 'set-rate', 'default', 'none')).code, 0)
+    assert.match((await tollgate('orgs', 'list')).output, /default.* USD\s+1000\/min by role$/m)
   })
 
   it('makes management tokens for a workspace', async () => {

@@ -49,6 +49,8 @@ interface Got {
   readonly age: string | null
   readonly text: string
   readonly requestId: string
+  /** Requests that may follow within the minute. */
+  readonly remaining: string | null
   /** Whether the upstream was asked. */
   readonly isAsked: boolean
 }
@@ -72,6 +74,7 @@ async function ask({ headers = USE, body = {}, path = '/v1/chat/completions', ke
     age: response.headers.get('age'),
     text: await response.text(),
     requestId: response.headers.get('x-request-id') ?? '',
+    remaining: response.headers.get('x-ratelimit-remaining-requests'),
     isAsked: upstream.seen.length > asked,
   }
 }
@@ -300,6 +303,22 @@ describe('the response cache', () => {
     const refused = await ask({ key: limited, headers: {} })
     assert.equal(refused.status, 402, refused.text)
     assert.equal((await ask({ key: limited })).state, 'hit')
+  })
+
+  it('counts each hit among the requests a minute, and tells it of what is left now', async () => {
+    const { credential: key } = await createKey(gateway, '--rate', '3')
+    const got = [await ask({ key })]
+    await kept(1)
+    got.push(await ask({ key }), await ask({ key }), await ask({ key }))
+    assert.deepEqual(
+      got.map(({ status, state, remaining }) => [status, state, remaining]),
+      [
+        [200, 'miss', '2'],
+        [200, 'hit', '1'],
+        [200, 'hit', '0'],
+        [429, null, '0'],
+      ],
+    )
   })
 
   it('never gives an answer to another organization', async () => {

@@ -35,7 +35,7 @@ function readRequest(body: unknown): RequestFacts {
     isStream: body.stream === true,
     wantsStreamUsage: body.stream_options?.include_usage === true,
     translation: decodeTranslation(body.translation_options),
-    estimate: limits => estimate(body, limits),
+    estimate: (limits, measure) => estimate(body, limits, measure),
   }
 }
 
