@@ -21,8 +21,23 @@ const ROOMS = {
   'budget-alerts': [['core', 'storage'], 'alerts read what there is and tell; they stop nobody'],
   reconciliation: [['core', 'storage'], 'who checks the books trusts no other room’s word for them'],
   'stored-responses': [['core', 'storage'], 'what a response says is read in wire; here it is kept and given back'],
+  'response-cache': [
+    ['core', 'storage'],
+    'what makes two requests the same is the relay’s to say; here bytes are kept',
+  ],
   relay: [
-    ['core', 'wire', 'http/outbound', 'providers', 'catalog', 'tenants', 'routing', 'quota', 'metering'],
+    [
+      'core',
+      'wire',
+      'http/outbound',
+      'providers',
+      'catalog',
+      'tenants',
+      'routing',
+      'quota',
+      'metering',
+      'response-cache',
+    ],
     'the relay runs a call; endpoints and the control plane stand above it',
   ],
   api: [
@@ -30,7 +45,7 @@ const ROOMS = {
     'endpoints hold no logic: decode, hand over, encode',
   ],
   management: [
-    ['core', 'http/inbound', 'catalog', 'tenants', 'ledger', 'quota', 'metering', 'storage'],
+    ['core', 'http/inbound', 'catalog', 'tenants', 'ledger', 'quota', 'metering', 'response-cache', 'storage'],
     'the control plane shows and changes domains; it never relays',
   ],
   sandbox: [[], 'the sandbox plays a provider: sharing code with the gateway would let one bug hide another'],

@@ -7,12 +7,14 @@ import { type AnyRoute, defineRoute, type Inbound, type RouteDocs } from '#http/
 import type { Relay } from '#relay/relay.ts'
 import type { Principal } from '#tenants/principal.ts'
 import type { WireFormat } from '#wire/format.ts'
+import { type CachingTimes, cachingWish } from './caching.ts'
 import { admitCaller, type CallerDeps } from './caller.ts'
 import { credentialOf } from './credential.ts'
 import { deliveryPolicyOf } from './delivery-policy.ts'
 
 export interface ApiDeps extends CallerDeps {
   readonly relay: Relay
+  readonly cachingTimes: CachingTimes
 }
 
 const MEBIBYTE = 1024 * 1024
@@ -43,7 +45,9 @@ export function inferenceRoute(deps: ApiDeps, endpoint: InferenceEndpoint): AnyR
     authorize: request => admitCaller(deps, request, credential(request), spellRate),
     handle: async (request, principal) => {
       const deliveryPolicy = deliveryPolicyOf(request, principal)
-      await deps.relay.run(toCall(request, principal, deliveryPolicy, await endpoint.work(request, principal)))
+      const caching = cachingWish(request.headers, principal, deps.cachingTimes)
+      const work = await endpoint.work(request, principal)
+      await deps.relay.run({ ...toCall(request, principal, deliveryPolicy, work), caching })
     },
     ...(encodeFault && { encodeFault: (fault, { id }) => encodeFault(fault, id) }),
     docs: { ...endpoint.docs, security: 'api-key', errors: [400, 401, 402, 403, 413, 429, 502, 503, 504] },

@@ -63,13 +63,14 @@ async function responsesWork(
     stated: { id: responseId, store: isKept, previous_response_id: previousResponseId ?? null },
     ...(whole === bytes && { parsed: request }),
   })
-  if (!isKept) return work
+  if (!isKept) return whole === bytes ? work : { ...work, identity: undefined }
   const keep = (lastBytes: Uint8Array) =>
     stored.keep(requestId, () => {
       const kept = keptResponse(request, responseId, lastBytes)
       return kept && { workspaceId, responseId, previousResponseId, model: work.model, ...kept }
     })
-  return { ...work, beforeEnd: keep }
+  // Each stored response is one of its own, and what it goes on from may be deleted.
+  return { ...work, identity: undefined, beforeEnd: keep }
 }
 
 /** @returns the request as it came, and the bytes of one that means the same without pointing to what is stored */

@@ -20,10 +20,12 @@ import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
 import { Rates } from '#quota/rate/rates.ts'
 import { rateBoard } from '#quota/rate/store.ts'
+import { AnswerCache } from '#relay/answer-cache.ts'
 import { Endpoints } from '#relay/endpoints.ts'
 import { PrivateOffers } from '#relay/private-offers.ts'
 import { probeProviderKey } from '#relay/probe.ts'
 import { Relay } from '#relay/relay.ts'
+import { ResponseCache } from '#response-cache/response-cache.ts'
 import { ChangeFeed } from '#storage/changes.ts'
 import { type Database, openDatabase, ping } from '#storage/database.ts'
 import { StoredResponses } from '#stored-responses/stored-responses.ts'
@@ -86,6 +88,7 @@ export class ServingNode {
   readonly #relay: Relay
   readonly #server: InboundServer
   readonly #storedResponses: StoredResponses
+  readonly #responseCache: ResponseCache
   readonly #duties: readonly Duty[]
   readonly #environment: Environment
   /** What this process counts. */
@@ -159,6 +162,12 @@ export class ServingNode {
     })
     this.#guard = new OutboundGuard({ trustedNetworks: environment.trustedNetworks, ownPort: () => this.#port })
     this.#outbound = new OutboundClient(this.#guard)
+    this.#responseCache = new ResponseCache({
+      database: this.#database,
+      ...settings.current.cache,
+      observer: telemetry.cache,
+      onError,
+    })
     this.#relay = this.#createRelay(telemetry)
     this.#storedResponses = new StoredResponses({
       database: this.#database,
@@ -172,10 +181,16 @@ export class ServingNode {
   }
 
   #createRelay(telemetry: Telemetry): Relay {
+    const meter = new Meter({
+      journal: this.#journal,
+      shipper: this.#shipper,
+      durability: this.#settings.current.durability,
+    })
+    const showsRouting = () => this.#settings.current.showsRouting
     return new Relay({
       catalog: () => this.#settings.current.catalog,
       keepAliveMs: this.#settings.current.keepAliveMs,
-      showsRouting: () => this.#settings.current.showsRouting,
+      showsRouting,
       endpoints: new Endpoints(PROVIDERS),
       privateOffers: new PrivateOffers({
         providerKeys: this.#providerKeys,
@@ -185,11 +200,8 @@ export class ServingNode {
       router: createRouter(() => this.#settings.current, telemetry),
       outbound: this.#outbound,
       quota: this.#quota,
-      meter: new Meter({
-        journal: this.#journal,
-        shipper: this.#shipper,
-        durability: this.#settings.current.durability,
-      }),
+      meter,
+      answerCache: new AnswerCache({ responses: this.#responseCache, meter, showsRouting }),
     })
   }
 
@@ -206,6 +218,7 @@ export class ServingNode {
       await this.#rates.start()
       this.#storedResponses.start()
       this.#providerKeys.start()
+      this.#responseCache.start()
       for (const duty of this.#duties) duty.start()
       this.#port = await listenOn(this.#server, this.#environment)
       this.#settings.follow(({ catalog, byokFee }) => this.#prices.enter(catalog, byokFee))
@@ -247,6 +260,7 @@ export class ServingNode {
     await this.#quota.stop()
     await this.#rates.stop()
     await this.#shipper.stop()
+    await this.#responseCache.stop()
     await this.#storedResponses.stop()
     await this.#providerKeys.stop()
     await Promise.all(this.#duties.map(duty => duty.stop()))
@@ -276,6 +290,7 @@ export class ServingNode {
         ...callers,
         relay: this.#relay,
         storedResponses: this.#storedResponses,
+        cachingTimes: this.#settings.current.cache,
         catalog: () => this.#settings.current.catalog,
         admitManager: request => admitManager(callers, request),
         explain: (requestId, owner) =>
@@ -289,6 +304,7 @@ export class ServingNode {
         providers: new Set(PROVIDERS.keys()),
         objectionTo: url => this.#guard.objectionTo(url),
         probe: key => probeProviderKey({ outbound: this.#outbound, providers: PROVIDERS }, key),
+        responseCache: this.#responseCache,
       }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),
@@ -317,6 +333,15 @@ export class ServingNode {
       rate_subjects: {
         help: 'Organizations and keys with requests in the last minute on this node.',
         read: () => this.#rates.subjectCount,
+      },
+      cache_bytes: {
+        help: 'Bytes of all cached answers, of all nodes, when this node last counted them.',
+        isShared: true,
+        read: () => this.#responseCache.bytes,
+      },
+      cache_waiting_bytes: {
+        help: 'Bytes of answers that are yet to be written to the cache.',
+        read: () => this.#responseCache.waitingBytes,
       },
       change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
     })

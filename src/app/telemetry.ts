@@ -6,6 +6,7 @@ import { type Logger, logWide, type WideLevel } from '#lib/log.ts'
 import { scrub } from '#lib/scrub.ts'
 import type { QuotaObserver } from '#quota/quota.ts'
 import type { Difference } from '#reconciliation/store.ts'
+import type { CacheObserver } from '#response-cache/response-cache.ts'
 import type { RoutingObserver } from '#routing/health.ts'
 import type { ProviderKey } from '#tenants/provider-keys/provider-key.ts'
 
@@ -144,6 +145,53 @@ export class Telemetry {
     granted: () => this.#grants.inc(),
     waited: ms => this.#quotaWait.observe(ms / 1000),
     refused: reason => this.#quotaRefusals.inc({ reason }),
+  }
+
+  readonly #cacheLookups = new Counter({
+    name: 'tollgate_cache_lookups_total',
+    help: 'Requests that asked for an answer given before, by result.',
+    labelNames: ['result'],
+    registers: [this.registry],
+  })
+  readonly #cacheStored = new Counter({
+    name: 'tollgate_cache_stored_total',
+    help: 'Answers that were kept to be given again.',
+    registers: [this.registry],
+  })
+  readonly #cacheStoredBytes = new Counter({
+    name: 'tollgate_cache_stored_bytes_total',
+    help: 'Bytes of them, compressed.',
+    registers: [this.registry],
+  })
+  readonly #cacheEvicted = new Counter({
+    name: 'tollgate_cache_evicted_total',
+    help: 'Cached answers that this node deleted, because they had expired or room was needed.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  })
+  readonly #cacheFailures = new Counter({
+    name: 'tollgate_cache_failures_total',
+    help: 'Cached answers that could not be read in time, or not written. Nobody was refused for it.',
+    labelNames: ['operation'],
+    registers: [this.registry],
+  })
+
+  readonly cache: CacheObserver = {
+    hit: () => this.#cacheLookups.inc({ result: 'hit' }),
+    missed: () => this.#cacheLookups.inc({ result: 'miss' }),
+    stored: bytes => {
+      this.#cacheStored.inc()
+      this.#cacheStoredBytes.inc(bytes)
+    },
+    evicted: (count, reason) => this.#cacheEvicted.inc({ reason }, count),
+    unkept: (error, requestId) => {
+      this.#cacheFailures.inc({ operation: 'write' })
+      this.#log.warn({ request_id: requestId, cause: describe(error) }, 'cache.unkept')
+    },
+    unread: error => {
+      this.#cacheFailures.inc({ operation: 'read' })
+      this.#log.warn({ cause: describe(error) }, 'cache.unread')
+    },
   }
 
   constructor(log: Logger) {

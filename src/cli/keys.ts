@@ -24,6 +24,7 @@ import { printTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
 const NAME_DEFAULT = 'Default Key'
+const HEADINGS = ['ID', 'NAME', 'PREFIX', 'STATUS', 'USED', 'LIMIT', 'MODELS', 'EXPIRES', 'DELIVERY', 'RATE', 'CACHE']
 
 interface PlaceOptions {
   readonly org: string
@@ -41,6 +42,7 @@ interface SettingOptions {
   readonly expires?: Date | typeof NONE
   readonly delivery?: DeliveryPolicy | typeof NONE
   readonly rate?: number | typeof NONE
+  readonly cacheTtl?: number | typeof NONE
 }
 
 export function addKeys(program: Command): void {
@@ -81,8 +83,9 @@ function addList(keys: Command): void {
           key.expiresAt?.toISOString() ?? '-',
           key.deliveryPolicy ?? '-',
           key.requestsPerMinute === undefined ? '-' : `${key.requestsPerMinute}/min`,
+          key.cacheTtlSeconds === undefined ? '-' : `${key.cacheTtlSeconds}s`,
         ])
-        printTable(['ID', 'NAME', 'PREFIX', 'STATUS', 'USED', 'LIMIT', 'MODELS', 'EXPIRES', 'DELIVERY', 'RATE'], rows)
+        printTable(HEADINGS, rows)
       }),
     )
 }
@@ -160,6 +163,7 @@ function addSettings(command: Command): Command {
     .option('--expires <time>', 'RFC 3339 time after which it is refused; or none', orNone(parseTime))
     .option('--delivery <policy>', `${DELIVERY_POLICIES.join(', ')}; or none`, orNone(parseDelivery))
     .option('--rate <requests>', 'requests a minute; or none', orNone(parseRate))
+    .option('--cache-ttl <seconds>', 'give answers again for so long; or none', orNone(parseSeconds))
 }
 
 function orNone<T>(parse: (text: string) => T): (text: string) => T | typeof NONE {
@@ -173,6 +177,7 @@ const SETTINGS = Object.freeze({
   expires: 'expiresAt',
   delivery: 'deliveryPolicy',
   rate: 'requestsPerMinute',
+  cacheTtl: 'cacheTtlSeconds',
 } satisfies Record<keyof SettingOptions, keyof ApiKeyChanges>)
 
 /** What was given, in the words of the store. */
@@ -205,6 +210,11 @@ function printCredential(id: string, credential: string): void {
 
 function parseModels(text: string): string[] {
   return text.split(',').filter(Boolean)
+}
+
+function parseSeconds(text: string): number {
+  if (/^[1-9]\d{0,7}$/.test(text)) return Number(text)
+  throw new ConfigError(`"${text}" is no number of seconds from 1 to 99999999.`)
 }
 
 function parseTime(text: string): Date {

@@ -20,6 +20,11 @@ export interface Work {
   readonly isStream: boolean
   /** Costs nothing and is not recorded. */
   readonly isFree?: true
+  /**
+   * All of the request that its answer depends on, the model's name included. Requests that agree in it may be given
+   * one answer; absent where none may.
+   */
+  readonly identity?: readonly (string | Uint8Array)[] | undefined
   /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
   estimate(limits: ModelLimits): Usage
   /** What the request may use at most, for what is set aside for it. Kinds of tokens that it cannot have are 0. */

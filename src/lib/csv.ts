@@ -7,13 +7,13 @@ const QUOTED = /[",\r\n]/
  * A row of RFC 4180, with its line end. A text that a spreadsheet would run as a formula gets an apostrophe before it,
  * which makes it a text there; numbers are left as they are.
  */
-export function encodeCsvRow(cells: readonly (string | number | null)[]): string {
+export function encodeCsvRow(cells: readonly (string | number | boolean | null)[]): string {
   return `${cells.map(encodeCell).join(',')}\r\n`
 }
 
-function encodeCell(cell: string | number | null): string {
+function encodeCell(cell: string | number | boolean | null): string {
   if (cell === null) return ''
-  if (typeof cell === 'number') return String(cell)
+  if (typeof cell !== 'string') return String(cell)
   const text = FORMULA.test(cell) && !isDecimal(cell) ? `'${cell}` : cell
   return QUOTED.test(text) || text !== cell ? `"${text.replaceAll('"', '""')}"` : text
 }

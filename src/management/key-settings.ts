@@ -12,6 +12,7 @@ const NAME_CHARACTERS_MAX = 50
 const MODELS_MAX = 1_000
 const MODEL_CHARACTERS_MAX = 200
 const REQUESTS_PER_MINUTE_MAX = 1_000_000
+const CACHE_TTL_SECONDS_MAX = 365 * 86_400
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
 
@@ -34,6 +35,13 @@ const SETTINGS = {
   requests_per_minute: optional(
     Type.Integer({ minimum: 1, maximum: REQUESTS_PER_MINUTE_MAX, description: "null: the organization's" }),
   ),
+  cache_ttl: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: CACHE_TTL_SECONDS_MAX,
+      description: 'Seconds for which an answer is given again to the same request; null: only where a request asks',
+    }),
+  ),
 }
 const closed = { additionalProperties: false }
 
@@ -53,6 +61,7 @@ const BODY: BodyOptions = {
     expiresAt: 'expires_at',
     deliveryPolicy: 'delivery_policy',
     requestsPerMinute: 'requests_per_minute',
+    cacheTtl: 'cache_ttl',
   },
   amounts: ['limit_amount'],
 }
@@ -89,6 +98,7 @@ const DECODERS: SettingDecoders<ApiKeyChanges> = {
   expires_at: { setting: 'expiresAt', decode: decodeTime },
   delivery_policy: { setting: 'deliveryPolicy', decode: (policy: string) => policy },
   requests_per_minute: { setting: 'requestsPerMinute', decode: (rate: number) => rate },
+  cache_ttl: { setting: 'cacheTtlSeconds', decode: (seconds: number) => seconds },
 }
 
 function decodeAmount(text: string): string {

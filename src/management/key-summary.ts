@@ -24,6 +24,7 @@ export const KEY_SUMMARY_FIELDS = {
   last_used_at: nullable(Type.String({ format: 'date-time' })),
   delivery_policy: nullable(Type.Enum(DELIVERY_POLICIES)),
   requests_per_minute: nullable(Type.Integer({ description: "null: the organization's" })),
+  cache_ttl: nullable(Type.Integer({ description: 'Seconds; null: answers are not given again unless asked' })),
   created_at: Type.String({ format: 'date-time' }),
 }
 
@@ -59,6 +60,7 @@ function toSummary(key: ApiKey, usage: KeyUsage | undefined): Record<string, unk
     last_used_at: usage?.lastUsedAt?.toISOString() ?? null,
     delivery_policy: key.deliveryPolicy ?? null,
     requests_per_minute: key.requestsPerMinute ?? null,
+    cache_ttl: key.cacheTtlSeconds ?? null,
     created_at: key.createdAt.toISOString(),
   }
 }

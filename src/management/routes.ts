@@ -5,11 +5,12 @@ import { balance } from './balance.ts'
 import { ledgerEntries } from './ledger-entries.ts'
 import type { ManagementDeps } from './management-route.ts'
 import { providerKeys } from './provider-keys.ts'
+import { type ResponseCacheDeps, responseCache } from './response-cache.ts'
 import { usage } from './usage.ts'
 import { usageExport } from './usage-export.ts'
 
 /** The control plane, whole. */
-export function managementRoutes(deps: ManagementDeps): AnyRoute[] {
+export function managementRoutes(deps: ManagementDeps & ResponseCacheDeps): AnyRoute[] {
   return [
     ...apiKeys(deps),
     ...providerKeys(deps),
@@ -18,5 +19,6 @@ export function managementRoutes(deps: ManagementDeps): AnyRoute[] {
     ledgerEntries(deps),
     usage(deps),
     usageExport(deps),
+    responseCache(deps),
   ]
 }

@@ -34,6 +34,7 @@ const COLUMNS = [
   'cache_write_tokens_5m',
   'cache_write_tokens_1h',
   'cost_decimal',
+  'cached',
 ] as const
 
 /** `GET /v1/management/usage/export`: every request of the organization as CSV, however many there are. */
@@ -70,5 +71,5 @@ async function* encodeExport(database: Database, filter: UsageFilter): AsyncGene
 
 function encodeItem(item: UsageItem): string {
   const fields = toApi(item)
-  return encodeCsvRow(COLUMNS.map(name => fields[name] as string | number | null))
+  return encodeCsvRow(COLUMNS.map(name => fields[name] as string | number | boolean | null))
 }

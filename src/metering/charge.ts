@@ -42,7 +42,8 @@ export function computeCharge(usage: Usage, price: Price): Charge {
     if (tokens > 0) forTokens += BigInt(tokens) * rateFor(name, rates)
   }
   const cost = divideHalfEven(charged(forTokens * PER_QUANTITY + costOfUnits(usage, price), price), PER_CHARGED)
-  return { cost, ...billedBy(usage, price), priceVersion: price.version }
+  const billing = billingOf(price)
+  return { cost, unit: billing.unit, quantity: billing.quantityOf(usage), priceVersion: price.version }
 }
 
 /** Units that a price is for, the one that leads a bill first. */
@@ -52,24 +53,30 @@ export function pricedUnits({ rates }: Price): readonly Unit[] {
 
 /** In 10⁻³² USD. @throws Error when nobody counted what the price is for */
 export function costOfUnits(usage: Usage, price: Price): bigint {
-  return pricedUnits(price).reduce((sum, unit) => sum + quantityOf(unit, usage) * (price.rates[unit] ?? 0n), 0n)
+  return pricedUnits(price).reduce((sum, unit) => sum + unitsOf(unit, usage) * (price.rates[unit] ?? 0n), 0n)
 }
 
-function quantityOf(unit: Unit, { units }: Usage): Quantity {
+function unitsOf(unit: Unit, { units }: Usage): Quantity {
   const quantity = units?.[unit]
   if (quantity === undefined) throw new Error(`the price is by the ${unit}, and nobody counted any`)
   return quantity
 }
 
+/** What a row counts, and how much of it a request used. */
+interface Billing {
+  readonly unit: UsageUnit
+  quantityOf(usage: Usage): Quantity
+}
+
 /** A row has one unit: tokens where they cost anything, otherwise what else the price is for, the request last. */
-function billedBy(usage: Usage, price: Price): Pick<Charge, 'unit' | 'quantity'> {
+export function billingOf(price: Price): Billing {
   if (price.rates.input !== undefined || price.rates.output !== undefined) {
-    return { unit: 'per_token', quantity: wholeQuantity(totalTokens(usage)) }
+    return { unit: 'per_token', quantityOf: usage => wholeQuantity(totalTokens(usage)) }
   }
   const [unit] = pricedUnits(price)
   return unit === undefined
-    ? { unit: 'per_request', quantity: wholeQuantity(1) }
-    : { unit: `per_${unit}`, quantity: quantityOf(unit, usage) }
+    ? { unit: 'per_request', quantityOf: () => wholeQuantity(1) }
+    : { unit: `per_${unit}`, quantityOf: usage => unitsOf(unit, usage) }
 }
 
 /** Tokens as reports count them: all that went in and all that came out. */

@@ -7,6 +7,7 @@ import type { Hold } from '#quota/hold.ts'
 import { type Charge, computeCharge, totalTokens } from './charge.ts'
 import { encodeFailedAttempt, type FailedAttemptRecord, type FailureKind } from './failed-attempts/record.ts'
 import type { Journal } from './journal/journal.ts'
+import { chargeFor } from './outcome-charge.ts'
 import type { Shipper } from './shipper.ts'
 import type { Outcome, UsageRecord } from './usage-record.ts'
 
@@ -77,9 +78,7 @@ export class Meter {
    */
   async record(consumption: Consumption, hold: Hold | undefined): Promise<Charge> {
     const { model, offer, usage, outcome } = consumption
-    const full = computeCharge(usage, offer.price)
-    // An answer that the provider cut off is not what was ordered: it is recorded, and not charged.
-    const charge: Charge = outcome === 'cut' ? { ...full, cost: 0n } : full
+    const charge = chargeFor(outcome, usage, offer.price)
     try {
       await this.#deps.journal.append(JSON.stringify(toRecord(consumption, charge, model)))
     } catch (cause) {

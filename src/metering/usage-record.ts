@@ -46,6 +46,7 @@ export interface UsageRecord {
 
 /**
  * `cut`: the upstream broke off after the answer had begun. `client_gone`: the client did. `stopped`: the gateway ended
- * the answer, because nothing was left to pay for more of it.
+ * the answer, because nothing was left to pay for more of it. `cached`: an answer was given again that had been paid for;
+ * its tokens are those of then.
  */
-export type Outcome = 'completed' | 'cut' | 'client_gone' | 'stopped'
+export type Outcome = 'completed' | 'cut' | 'client_gone' | 'stopped' | 'cached'

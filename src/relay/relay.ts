@@ -13,6 +13,7 @@ import { type Candidate, candidatesOf } from '#routing/candidate.ts'
 import type { RoutedRequest, Router } from '#routing/router.ts'
 import { isRefusal } from '#routing/symptom.ts'
 import { Allowance } from './allowance.ts'
+import type { AnswerCache } from './answer-cache.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { type AttemptInput, type AttemptTiming, accessOf, type ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
@@ -37,10 +38,19 @@ export interface RelayDeps {
   readonly outbound: OutboundClient
   readonly meter: Meter
   readonly quota: Quota
+  readonly answerCache: AnswerCache
   /** A stream that is silent for this long is shown to be alive. */
   readonly keepAliveMs: number
   /** Whether answers carry `_routing`. */
   readonly showsRouting: () => boolean
+}
+
+/** A call's model, and the ways to it that could serve the call. */
+interface Shortlisted {
+  readonly model: Model
+  readonly catalog: Catalog
+  readonly candidates: readonly Candidate[]
+  readonly routed: RoutedRequest
 }
 
 /** One attempt's circumstances. */
@@ -81,7 +91,7 @@ export class Relay {
    */
   async run(call: ClientCall): Promise<void> {
     const { work, principal, facts } = call
-    const { router, meter, quota } = this.#deps
+    const { meter } = this.#deps
     const catalog = this.#deps.catalog()
     const model = resolveModel(catalog, work.model, principal.models)
     assertScene(model, call)
@@ -97,6 +107,16 @@ export class Relay {
       canServe: ({ offer }) => this.#endpointOf(offer, call) !== undefined,
       traits: routed.traits,
     })
+    const shortlisted = { model, catalog, candidates, routed }
+    if (!call.caching) return this.#ask(call, shortlisted)
+    const plan = candidates.map(({ offer }) => offer)
+    return this.#deps.answerCache.run({ call, model, plan }, asked => this.#ask(asked, shortlisted))
+  }
+
+  /** Has the call answered by an upstream. @throws Fault while nothing has reached the client */
+  async #ask(call: ClientCall, { model, catalog, candidates, routed }: Shortlisted): Promise<void> {
+    const { work, principal, facts } = call
+    const { router, quota } = this.#deps
     const { order } = router.choose(candidates, routed)
     const exhaustion = { call, model, catalog, router, candidates }
     if (order.length === 0) {
@@ -198,6 +218,7 @@ export class Relay {
     const { offer } = candidate
     const { channel } = offer
     const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
+    const routing = this.#deps.showsRouting() ? routingInfo(candidate, retryCount) : undefined
     const exchange = call.work.encode({
       format: endpoint.format,
       upstreamModel: offer.upstreamModel,
@@ -205,13 +226,14 @@ export class Relay {
       capabilities: model.capabilities,
       limits: model.limits,
       quirks: channel.quirks,
-      routing: this.#deps.showsRouting() ? routingInfo(candidate, retryCount) : undefined,
+      routing,
     })
     return {
       call,
       offer,
       attempt: retryCount,
       exchange,
+      routing,
       outbound: this.#deps.outbound,
       request: this.#request(call, candidate, endpoint, exchange),
     }

@@ -35,6 +35,7 @@ export async function settle(
     firstOutputMs: timing.firstOutputAtMs > 0 ? timing.firstOutputAtMs - call.receivedAtMs : undefined,
   }
   const charge = await meter.record(consumption, hold)
+  call.onSettled?.({ consumption, routing: input.routing })
   Object.assign(call.facts, {
     outcome,
     prompt_tokens: usage.inputTokens,

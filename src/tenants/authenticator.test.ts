@@ -53,6 +53,7 @@ describe('authentication', () => {
       deliveryPolicy: 'auto',
       requestsPerMinute: 60,
       organizationRequestsPerMinute: undefined,
+      cacheTtlSeconds: undefined,
     })
     assert.ok(!(authenticator.inference(credential) instanceof Promise))
   })

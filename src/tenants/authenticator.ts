@@ -99,6 +99,7 @@ function principalOf(identity: ApiKeyIdentity): Principal {
     deliveryPolicy,
     requestsPerMinute: identity.requestsPerMinute ?? undefined,
     organizationRequestsPerMinute: identity.organizationRequestsPerMinute ?? undefined,
+    cacheTtlSeconds: identity.cacheTtlSeconds ?? undefined,
   })
 }
 

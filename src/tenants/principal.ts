@@ -20,6 +20,8 @@ export interface Principal {
   readonly requestsPerMinute: number | undefined
   /** `undefined`: as the role has it. */
   readonly organizationRequestsPerMinute: number | undefined
+  /** How old answers may be that are given again; `undefined`: none are, unless a request asks for it. */
+  readonly cacheTtlSeconds: number | undefined
 }
 
 /** The caller of a management route: one workspace, and nothing outside it. */

@@ -48,6 +48,8 @@ export interface ApiKey {
   readonly deliveryPolicy: DeliveryPolicy | undefined
   /** `undefined`: as the organization has it. */
   readonly requestsPerMinute: number | undefined
+  /** How old answers may be that are given again; `undefined`: none are, unless a request asks for it. */
+  readonly cacheTtlSeconds: number | undefined
   readonly createdAt: Date
 }
 
@@ -166,6 +168,7 @@ export interface ApiKeySettings {
   readonly expiresAt: Date | undefined
   readonly deliveryPolicy: DeliveryPolicy | undefined
   readonly requestsPerMinute: number | undefined
+  readonly cacheTtlSeconds: number | undefined
 }
 
 export type ApiKeyInput = Pick<ApiKeySettings, 'name'> & Partial<ApiKeySettings> & { readonly workspaceId: string }
@@ -216,6 +219,7 @@ const SETTING_COLUMNS: Readonly<Record<keyof ApiKeyChanges, string>> = Object.fr
   expiresAt: 'expires_at',
   deliveryPolicy: 'delivery_policy',
   requestsPerMinute: 'requests_per_minute',
+  cacheTtlSeconds: 'cache_ttl_seconds',
 })
 
 /** The settings that are there, `undefined` or not. */
@@ -267,12 +271,13 @@ interface ApiKeyRow {
   readonly expires_at: Date | null
   readonly delivery_policy: DeliveryPolicy | null
   readonly requests_per_minute: number | null
+  readonly cache_ttl_seconds: number | null
   readonly created_at: Date
 }
 
 const API_KEY_COLUMNS = sql`
   id, workspace_id, name, key_prefix, status, models, limit_amount, expires_at, delivery_policy, requests_per_minute,
-  created_at`
+  cache_ttl_seconds, created_at`
 
 function fromApiKeyRow(row: ApiKeyRow): ApiKey {
   return {
@@ -286,6 +291,7 @@ function fromApiKeyRow(row: ApiKeyRow): ApiKey {
     expiresAt: row.expires_at ?? undefined,
     deliveryPolicy: row.delivery_policy ?? undefined,
     requestsPerMinute: row.requests_per_minute ?? undefined,
+    cacheTtlSeconds: row.cache_ttl_seconds ?? undefined,
     createdAt: row.created_at,
   }
 }
@@ -390,6 +396,7 @@ export interface ApiKeyIdentity {
   readonly deliveryPolicy: DeliveryPolicy
   readonly requestsPerMinute: number | null
   readonly organizationRequestsPerMinute: number | null
+  readonly cacheTtlSeconds: number | null
 }
 
 export async function identifyApiKey(database: Database, hash: Buffer): Promise<ApiKeyIdentity | undefined> {
@@ -397,7 +404,8 @@ export async function identifyApiKey(database: Database, hash: Buffer): Promise<
     select k.id as "keyId", k.workspace_id as "workspaceId", w.organization_id as "organizationId", o.role,
            k.models, k.status, k.expires_at as "expiresAt", k.limit_amount is not null as "isLimited",
            coalesce(k.delivery_policy, w.delivery_policy) as "deliveryPolicy",
-           k.requests_per_minute as "requestsPerMinute", o.requests_per_minute as "organizationRequestsPerMinute"
+           k.requests_per_minute as "requestsPerMinute", o.requests_per_minute as "organizationRequestsPerMinute",
+           k.cache_ttl_seconds as "cacheTtlSeconds"
     from api_keys k
     join workspaces w on w.id = k.workspace_id
     join organizations o on o.id = w.organization_id

@@ -49,6 +49,8 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     format: format.name,
     model: facts.model,
     isStream: facts.isStream,
+    // Not a byte is normalized: the order of members, and even spelling, reach the model where nothing is translated.
+    identity: [bytes, JSON.stringify(given ?? {}), JSON.stringify(headers), streamedAs],
     estimate: limits => facts.estimate(limits, TYPICAL),
     bound: limits => withBounds(facts.estimate(limits, CAUTIOUS), bytes),
     traits: () => toTraits(facts.traits(), bytes.length),

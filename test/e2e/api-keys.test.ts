@@ -75,6 +75,7 @@ describe('creating a key', () => {
       expires_at: '2099-01-31T12:00:00+02:00',
       delivery_policy: 'official',
       requests_per_minute: 120,
+      cache_ttl: 90,
     })
     assert.equal(status, 201)
     const { key, ...summary } = body
@@ -93,6 +94,7 @@ describe('creating a key', () => {
       last_used_at: null,
       delivery_policy: 'official',
       requests_per_minute: 120,
+      cache_ttl: 90,
     })
     assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000)
     assert.deepEqual((await read(id)).body, summary)

@@ -28,6 +28,13 @@ export interface Config {
   readonly durability: Durability
   /** How long responses are kept for those who may come back to them. */
   readonly responsesKeptMs: number
+  /** Answers that are given again to the same request. */
+  readonly cache: {
+    readonly ttlSecondsDefault: number
+    readonly ttlSecondsMax: number
+    readonly bytesMax: number
+    readonly answerBytesMax: number
+  }
   readonly drainDeadlineMs: number
   readonly keepAliveMs: number
   readonly metricsToken: string | undefined
@@ -63,6 +70,9 @@ const BOOTSTRAP_CREDIT_DEFAULT = '100'
 /** Of the specification, section Limits. */
 const ROLE_RATES_DEFAULT: RoleRates = Object.freeze({ user: 1_000, partner: 10_000, vip: 10_000 })
 const RESPONSES_KEEP_DEFAULT = '30d'
+const CACHE_DEFAULTS = Object.freeze({ ttl: '1h', ttl_max: '24h', size_max: '1GB', entry_max: '1MB' })
+/** What is held in memory for each answer that may be kept. */
+const CACHE_ENTRY_BYTES_MAX = 16 * 1024 * 1024
 const DRAIN_DEADLINE_DEFAULT = '30s'
 /** Well below the minute after which proxies commonly give up on a silent connection. */
 const KEEP_ALIVE_DEFAULT = '15s'
@@ -128,6 +138,7 @@ function withDefaults(config: FileConfig, at: PlaceOf): Omit<Config, 'catalog' |
     routing: routingPolicy(config.routing),
     durability: config.metering?.durability ?? 'journal',
     responsesKeptMs: parseDurationMs(config.responses?.keep ?? RESPONSES_KEEP_DEFAULT),
+    cache: cacheConfig(config.cache),
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
@@ -157,6 +168,24 @@ function routingPolicy(config: FileConfig['routing'] = {}): RoutingPolicy {
     retriesUncertain: retry_uncertain ?? ROUTING_DEFAULT.retriesUncertain,
     retryShare: retry_share ?? ROUTING_DEFAULT.retryShare,
   }
+}
+
+function cacheConfig(given: FileConfig['cache']): Config['cache'] {
+  const { ttl, ttl_max, size_max, entry_max } = { ...CACHE_DEFAULTS, ...given }
+  const ttlSecondsMax = parseDurationMs(ttl_max) / 1000
+  return {
+    ttlSecondsDefault: Math.min(parseDurationMs(ttl) / 1000, ttlSecondsMax),
+    ttlSecondsMax,
+    bytesMax: parseBytes(size_max),
+    answerBytesMax: Math.min(parseBytes(entry_max), CACHE_ENTRY_BYTES_MAX),
+  }
+}
+
+const UNIT_BYTES: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 }
+
+function parseBytes(text: string): number {
+  const [, count = '0', unit = 'KB'] = /^(\d+)(KB|MB|GB)$/.exec(text) ?? []
+  return Number(count) * (UNIT_BYTES[unit] ?? 1)
 }
 
 /** The first mistake only: a parser that has lost its way reports every line after it. */

@@ -2,6 +2,9 @@ import { type Static, Type } from 'typebox'
 import { ChannelConfig, FeeConfig, ModelConfig } from '#catalog/schema.ts'
 import { STRATEGIES } from '#routing/policy.ts'
 
+const CacheDuration = Type.String({ pattern: '^[1-9]\\d{0,3}(s|m|h|d)$' })
+const ByteSize = Type.String({ pattern: '^\\d{1,6}(KB|MB|GB)$' })
+
 const closed = { additionalProperties: false } as const
 
 const RequestsPerMinute = Type.Integer({ minimum: 1, maximum: 1_000_000 })
@@ -45,6 +48,17 @@ export const FileConfig = Type.Object(
     metering: Type.Optional(Type.Object({ durability: Type.Optional(Type.Enum(['journal', 'database'])) }, closed)),
     responses: Type.Optional(
       Type.Object({ keep: Type.Optional(Type.String({ pattern: '^[1-9]\\d{0,3}(s|m|h|d)$' })) }, closed),
+    ),
+    cache: Type.Optional(
+      Type.Object(
+        {
+          ttl: Type.Optional(CacheDuration),
+          ttl_max: Type.Optional(CacheDuration),
+          size_max: Type.Optional(ByteSize),
+          entry_max: Type.Optional(ByteSize),
+        },
+        closed,
+      ),
     ),
     drain: Type.Optional(Type.Object({ deadline: Type.Optional(Type.String({ pattern: '^\\d+(ms|s|m)$' })) }, closed)),
     streams: Type.Optional(

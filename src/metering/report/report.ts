@@ -62,6 +62,7 @@ export function toApi(row: UsageItem): Record<string, unknown> {
     cache_write_tokens_5m: row.cache_write_tokens_5m ?? 0,
     cache_write_tokens_1h: row.cache_write_tokens_1h ?? 0,
     ...costFields(row.cost),
+    cached: row.outcome === 'cached',
     created_at: row.created_at.toISOString(),
   }
 }

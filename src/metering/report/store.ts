@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { AccessChannel, Scene } from '#core/scene.ts'
 import type { Database, DatabaseTransaction } from '#storage/database.ts'
+import type { Outcome } from '../usage-record.ts'
 import { cutSpan, type Piece, type Span } from './span.ts'
 
 /** Whose requests a report is about: those of one key, or of all keys of an organization. */
@@ -42,6 +43,7 @@ export interface UsageItem
   readonly cache_write_tokens: number | null
   readonly cache_write_tokens_5m: number | null
   readonly cache_write_tokens_1h: number | null
+  readonly outcome: Outcome
   readonly created_at: Date
 }
 
@@ -145,7 +147,7 @@ export async function readItems(
 const ITEM_COLUMNS = sql`
   request_id, billing_transaction_id, model, logical_model, model_vendor, scene, access_channel, usage_unit,
   usage_quantity, prompt_tokens, completion_tokens, total_tokens, cache_read_tokens, cache_write_tokens,
-  cache_write_tokens_5m, cache_write_tokens_1h, cost, created_at`
+  cache_write_tokens_5m, cache_write_tokens_1h, cost, outcome, created_at`
 
 /** The requests that come after a certain one when the newest comes first; the newest where none is given. */
 export async function readItemsAfter(

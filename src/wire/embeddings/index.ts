@@ -40,6 +40,7 @@ export function embeddingsWork(bytes: Buffer): Work {
     format: 'embeddings',
     model: request.model,
     isStream: false,
+    identity: [bytes],
     estimate: limits => estimate(request, limits, TYPICAL),
     bound: limits => estimate(request, limits, CAUTIOUS),
     encode: target => encode(bytes, request, target),
