@@ -12,7 +12,16 @@ import { Fleet } from '../support/fleet.ts'
 import type { Gateway } from '../support/gateway.ts'
 import type { TestPayer } from '../support/payer.ts'
 import { scale } from '../support/scale.ts'
-import { chunk, completion, DONE, lastChunk, type Script, ScriptedUpstream, usageChunk } from '../support/upstream.ts'
+import {
+  chunk,
+  completion,
+  DONE,
+  lastChunk,
+  type Script,
+  ScriptedUpstream,
+  UNEJECTING,
+  usageChunk,
+} from '../support/upstream.ts'
 
 /**
  * The promise under test: whatever way requests end, in any mixture, while nodes are stopped and killed and Postgres
@@ -71,6 +80,7 @@ function configOf({ url }: ScriptedUpstream): string {
     offers: [${offers.map(channel => `{ channel: ${channel} }`).join(', ')}]`,
   )
   return `
+${UNEJECTING}
 drain: { deadline: 1s }
 channels:
   - { id: main, provider: openai, base_url: "${url}/main", api_key: sk-upstream }

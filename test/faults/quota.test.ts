@@ -21,6 +21,7 @@ import {
   lastChunk,
   type Script,
   ScriptedUpstream,
+  UNEJECTING,
   usageChunk,
 } from '../support/upstream.ts'
 
@@ -42,6 +43,7 @@ const RESTARTS = seeds(scale('TOLLGATE_RESTARTS', 1))
 
 function configOf(upstream: ScriptedUpstream): string {
   return `
+${UNEJECTING}
 limits: { requests_per_minute: { user: 1000000 } }
 channels:
   - { id: main, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream }
