@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { runCommand } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
 import { Gateway } from '../support/gateway.ts'
-import { answerWhole, configFor, ScriptedUpstream } from '../support/upstream.ts'
+import { answerWhole, configFor, ScriptedUpstream, UNEJECTING } from '../support/upstream.ts'
 
 const request = { model: 'test-chat', max_tokens: 1000, messages: [{ role: 'user', content: 'Hi' }] }
 
@@ -14,7 +14,8 @@ describe('what an operator is told', () => {
 
   before(async () => {
     upstream = await ScriptedUpstream.start()
-    const config = configFor(upstream.url, 'alerts: { balance_below: ["100.5", "10"], limit_used: ["80%"] }')
+    const alerts = 'alerts: { balance_below: ["100.5", "10"], limit_used: ["80%"] }'
+    const config = configFor(upstream.url, `${alerts}\n${UNEJECTING}`)
     gateway = await Gateway.start({ config })
   })
 

@@ -35,6 +35,7 @@ before(async () => {
     return `  - { id: ${id}, scene: chat, price: { input: "1", output: "2" }, offers: [${offers.join(', ')}] }`
   }
   const config = `
+limits: { requests_per_minute: { user: 1000000 } }
 channels:
   - { id: first, provider: openai, base_url: "${first.url}/v1", api_key: k-first }
   - { id: second, provider: openai, base_url: "${second.url}/v1", api_key: k-second }
@@ -67,8 +68,18 @@ after(async () => {
   hole?.close()
 })
 
-function ask(model: string, fields: Record<string, unknown> = {}): Promise<Response> {
-  return gateway.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hi' }], ...fields })
+function ask(model: string, fields: Record<string, unknown> = {}, key = gateway.apiKey): Promise<Response> {
+  return gateway.post(
+    '/v1/chat/completions',
+    { model, messages: [{ role: 'user', content: 'Hi' }], ...fields },
+    { key },
+  )
+}
+
+async function keyWithRate(requestsPerMinute: number): Promise<string> {
+  const fields = { name: 'hurried', requests_per_minute: requestsPerMinute }
+  const response = await gateway.post('/v1/management/api-keys', fields, { key: gateway.managementToken })
+  return ((await response.json()) as { key: string }).key
 }
 
 /** So many requests, so many at a time. @returns statuses, in the order of their ends */
@@ -239,6 +250,8 @@ describe("the gateway's own refusals", () => {
     const tooMuch = { max_tokens: 100_000_000 }
     assert.deepEqual([...new Set(await flood(20, 5, () => ask('refusing')))], [400])
     assert.deepEqual([...new Set(await flood(20, 5, () => ask('refusing', tooMuch)))], [402])
+    const hurried = await keyWithRate(1)
+    assert.deepEqual((await flood(3, 1, () => ask('refusing', {}, hurried))).sort(), [400, 429, 429])
     const leaving = () => {
       const abort = new AbortController()
       const response = gateway.post(

@@ -81,9 +81,9 @@ function configOf({ url }: ScriptedUpstream): string {
     offers: [${offers.map(channel => `{ channel: ${channel} }`).join(', ')}]`,
   )
   return `
-drain: { deadline: 1s }
 ${UNEJECTING}
 ${UNHURRIED}
+drain: { deadline: 1s }
 channels:
   - { id: main, provider: openai, base_url: "${url}/main", api_key: sk-upstream }
   - { id: spare, provider: openai, base_url: "${url}/spare", api_key: sk-upstream }

@@ -21,6 +21,7 @@ import {
   lastChunk,
   type Script,
   ScriptedUpstream,
+  UNEJECTING,
   UNHURRIED,
   usageChunk,
 } from '../support/upstream.ts'
@@ -43,6 +44,7 @@ const RESTARTS = seeds(scale('TOLLGATE_RESTARTS', 1))
 
 function configOf(upstream: ScriptedUpstream): string {
   return `
+${UNEJECTING}
 ${UNHURRIED}
 channels:
   - { id: main, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream }
