@@ -31,6 +31,7 @@ describe('buildCatalog', () => {
       provider: 'openai',
       baseUrl: undefined,
       apiKeys: [],
+      headers: {},
       formats: undefined,
       tier: 'official',
       timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 },
@@ -45,6 +46,9 @@ describe('buildCatalog', () => {
         jsonSchemas: undefined,
         customTools: undefined,
         shortToolIds: undefined,
+        fields: undefined,
+        messageFields: undefined,
+        roles: undefined,
       },
     })
     const model = catalog.models.get('gpt-5')
@@ -90,7 +94,11 @@ describe('buildCatalog', () => {
             json_schemas: false,
             custom_tools: false,
             short_tool_ids: true,
+            fields: { seed: 'random_seed', store: null },
+            message_fields: { name: null },
+            roles: { developer: 'system' },
           },
+          headers: { 'X-Title': 'Acme' },
         },
       ],
       [{ ...MODEL, logical_model: 'gpt', released: '2025-08-07', context_length: 400_000, vendor: 'openai' }],
@@ -110,7 +118,11 @@ describe('buildCatalog', () => {
       jsonSchemas: false,
       customTools: false,
       shortToolIds: true,
+      fields: { seed: 'random_seed', store: null },
+      messageFields: { name: null },
+      roles: { developer: 'system' },
     })
+    assert.deepEqual(channel?.headers, { 'x-title': 'Acme' })
     assert.deepEqual(build([{ ...CHANNEL, api_key: 'a' }], []).catalog.channels.get('main')?.apiKeys, ['a'])
     const model = catalog.models.get('gpt-5')
     assert.deepEqual([model?.logicalModel, model?.createdAt], ['gpt', Date.UTC(2025, 7, 7) / 1000])

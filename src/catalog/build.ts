@@ -75,6 +75,9 @@ function fromChannelConfig(config: ChannelConfig): Channel {
     provider: config.provider,
     baseUrl: config.base_url,
     apiKeys: config.api_key === undefined ? [] : [config.api_key].flat(),
+    headers: Object.fromEntries(
+      Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+    ),
     formats: config.formats,
     tier: config.tier ?? 'official',
     timeouts: {
@@ -93,6 +96,9 @@ function fromChannelConfig(config: ChannelConfig): Channel {
       jsonSchemas: quirks.json_schemas,
       customTools: quirks.custom_tools,
       shortToolIds: quirks.short_tool_ids,
+      fields: quirks.fields,
+      messageFields: quirks.message_fields,
+      roles: quirks.roles,
     },
   }
 }

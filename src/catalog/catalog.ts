@@ -15,6 +15,8 @@ export interface Channel {
   readonly baseUrl: string | undefined
   /** Used in turn; empty for a host that asks for none. */
   readonly apiKeys: readonly string[]
+  /** Sent with every request, by lower-case name; the gateway's own come first. */
+  readonly headers: Readonly<Record<string, string>>
   /** Wire formats that its host speaks; `undefined`: what hosts of this provider usually speak. */
   readonly formats: readonly string[] | undefined
   readonly tier: DeliveryTier

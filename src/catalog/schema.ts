@@ -28,7 +28,21 @@ export const PriceConfig = Type.Object(
 )
 
 /** Wire formats of upstream endpoints, by the names that `formats` takes. */
-const CHANNEL_FORMATS = ['chat-completions', 'responses', 'messages', 'generate-content', 'embeddings'] as const
+const CHANNEL_FORMATS = [
+  'chat-completions',
+  'responses',
+  'messages',
+  'generate-content',
+  'embeddings',
+  'cohere-embed',
+] as const
+
+/** All but what a connection is made of. */
+const HeaderName = Type.String({
+  pattern: '^(?!(?:[Hh]ost|[Cc]onnection|[Cc]ontent-[Ll]ength|[Tt]ransfer-[Ee]ncoding)$)[A-Za-z0-9-]+$',
+})
+
+const Respelling = Type.Record(Type.String(), Type.Union([Type.String({ minLength: 1 }), Type.Null()]))
 
 export const ChannelConfig = Type.Object(
   {
@@ -39,6 +53,8 @@ export const ChannelConfig = Type.Object(
     api_key: Type.Optional(
       Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })]),
     ),
+    /** Sent with every request, e.g. what a host wants to know of its caller. */
+    headers: Type.Optional(Type.Record(HeaderName, Type.String({ pattern: '^[\\x20-\\x7e]*$' }), closed)),
     /** What of the provider's API the host speaks, where it is not the usual. */
     formats: Type.Optional(Type.Array(Type.Enum(CHANNEL_FORMATS), { minItems: 1 })),
     tier: Type.Optional(Type.Enum(['official', 'verified'])),
@@ -61,6 +77,9 @@ export const ChannelConfig = Type.Object(
           json_schemas: Type.Optional(Type.Boolean()),
           custom_tools: Type.Optional(Type.Boolean()),
           short_tool_ids: Type.Optional(Type.Boolean()),
+          fields: Type.Optional(Respelling),
+          message_fields: Type.Optional(Respelling),
+          roles: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1 }))),
         },
         closed,
       ),

@@ -118,7 +118,7 @@ export class Relay {
       publicModel: model.id,
       capabilities: model.capabilities,
       limits: model.limits,
-      quirks: channel.quirks,
+      quirks: endpoint.quirks,
       routing: this.#deps.showsRouting()
         ? {
             channel: { id: channel.id, name: channel.name, provider: channel.provider, channelType: 'PLATFORM' },
@@ -146,6 +146,7 @@ export class Relay {
       method: 'POST',
       url: endpoint.url(offer.upstreamModel, call.work.isStream),
       headers: {
+        ...channel.headers,
         'content-type': 'application/json',
         accept: call.work.isStream ? 'text/event-stream' : 'application/json',
         'accept-encoding': 'identity',

@@ -4,7 +4,7 @@ import type { Fault } from '#core/fault.ts'
 import type { ModelCard } from '#core/model-card.ts'
 import type { Result } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
-import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
+import type { Answer, ModelLimits, Quirks, StreamCodec, Target } from '#core/work.ts'
 import type { Frame } from './sse/frame.ts'
 
 export type FormatName = 'chat-completions' | 'messages' | 'responses' | 'generate-content'
@@ -114,4 +114,8 @@ export interface RequestFacts {
   readonly isStream: boolean
   readonly wantsStreamUsage: boolean
   estimate(limits: ModelLimits): Usage
+  /** Whether a host with these quirks needs more of the request changed than a few bytes: it goes the neutral way. */
+  needsTranslation?(quirks: Quirks): boolean
+  /** What such a host is not told, a sentence each. */
+  losses?(quirks: Quirks): readonly string[]
 }

@@ -13,6 +13,7 @@ import { calledTool } from './called-tool.ts'
 import { decodeContent, decodeThought } from './content.ts'
 import { validateRequest } from './decode-request.ts'
 import { estimate } from './estimate.ts'
+import { editForHost, isBeyondEdits, lossesAtHost } from './host-dialect.ts'
 import { decodeChunkUsage, decodeUsage } from './usage.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -33,10 +34,13 @@ function readRequest(body: unknown): RequestFacts {
     isStream: body.stream === true,
     wantsStreamUsage: body.stream_options?.include_usage === true,
     estimate: limits => estimate(body, limits),
+    needsTranslation: quirks => isBeyondEdits(body, quirks),
+    losses: quirks => lossesAtHost(body, quirks),
   }
 }
 
-function editRequest(bytes: Buffer, facts: RequestFacts, target: Target): Buffer {
+function editRequest(given: Buffer, facts: RequestFacts, target: Target): Buffer {
+  const bytes = editForHost(given, target.quirks)
   const edits: Edit[] = []
   if (facts.model !== target.upstreamModel) edits.push(setMember(bytes, 'model', JSON.stringify(target.upstreamModel)))
   if (facts.isStream && !facts.wantsStreamUsage && target.quirks.streamOptions !== false) {
