@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Quirks } from '#core/work.ts'
-import { target } from '../../../test/support/target.ts'
-import { chatWork } from '../chat.ts'
-import { messages } from '../messages/index.ts'
-import { chatCompletions } from './index.ts'
+import { target } from '../../test/support/target.ts'
+import { chatWork } from './chat.ts'
+import { chatCompletions } from './chat-completions/index.ts'
+import { messages } from './messages/index.ts'
 
 const QUIRKS: Quirks = {
   streamOptions: false,
