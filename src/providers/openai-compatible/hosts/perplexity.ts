@@ -7,6 +7,7 @@ export const perplexity = host({
   serves: ['chat'],
   quirks: {
     fields: { max_completion_tokens: 'max_tokens' },
+    customTools: false,
     roles: { developer: 'system' },
   },
 })

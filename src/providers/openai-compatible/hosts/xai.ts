@@ -8,4 +8,5 @@ export const xai = host({
   name: 'xai',
   baseUrl: 'https://api.x.ai/v1',
   serves: ['chat', 'responses'],
+  quirks: { customTools: false },
 })
