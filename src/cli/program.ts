@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { readEnvironment } from '#app/config/environment.ts'
 import { createLogger } from '#lib/log.ts'
+import { addChannels } from './channels.ts'
 import { addCredit } from './credit.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
@@ -35,6 +36,7 @@ export function createProgram(): Command {
       await start(environment, createLogger({ level: environment.logLevel }))
     })
   addDoctor(program)
+  addChannels(program)
   addOrgs(program)
   addKeys(program)
   addCredit(program)
