@@ -1,6 +1,7 @@
 import { openAiLike } from '../openai-like.ts'
+import { isBearer, type Target } from '../target.ts'
 
-export const target = openAiLike({
+const described = openAiLike({
   provider: 'openrouter',
   source: 'openrouter.ai/docs, API reference and Reasoning Tokens',
   chat: {
@@ -9,3 +10,10 @@ export const target = openAiLike({
   },
   embeddings: {},
 })
+
+/** A channel that says who it is. */
+export const target: Target = {
+  ...described,
+  channel: () => ({ headers: { 'X-Title': 'Acme' } }),
+  isAuthorized: headers => isBearer(headers) && headers['x-title'] === 'Acme',
+}
