@@ -1,10 +1,12 @@
 import { Command } from 'commander'
 import { readEnvironment } from '#app/config/environment.ts'
 import { createLogger } from '#lib/log.ts'
+import { addAttempts } from './attempts.ts'
 import { addChannels } from './channels.ts'
 import { addCredit } from './credit.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
+import { addModels } from './models.ts'
 import { addOrgs } from './orgs.ts'
 import { addReconcile } from './reconcile.ts'
 import { addTokens } from './tokens.ts'
@@ -41,6 +43,8 @@ export function createProgram(): Command {
   addKeys(program)
   addCredit(program)
   addTokens(program)
+  addModels(program)
   addReconcile(program)
+  addAttempts(program)
   return program
 }

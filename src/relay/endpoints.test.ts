@@ -16,7 +16,10 @@ const PROVIDER: Provider = {
 }
 
 function quirksAt(quirks: NonNullable<ChannelConfig['quirks']>) {
-  const { catalog } = buildCatalog({ channels: [{ id: 'a', provider: 'acme', quirks }], models: [] }, new Set(['acme']))
+  const { catalog } = buildCatalog(
+    { channels: [{ id: 'a', provider: 'acme', quirks }], models: [] },
+    new Map([[PROVIDER.name, PROVIDER]]),
+  )
   const endpoints = new Endpoints(new Map([[PROVIDER.name, PROVIDER]]))
   return endpoints.find(catalog.channels.get('a') as Channel, 'chat', 'chat-completions')?.quirks
 }

@@ -1,9 +1,11 @@
 import type { Exchange, Target, Work } from '#core/work.ts'
 import { ENVELOPE_START } from './adaptations/seal-envelope.ts'
+import { withBounds } from './estimate-bounds.ts'
 import type { RequestFacts, Stated, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
 import { JsonArrayStream } from './json-array-stream.ts'
+import { CAUTIOUS, TYPICAL } from './token-estimate.ts'
 import { translate } from './translate.ts'
 
 /** A client's request beyond its body. */
@@ -32,7 +34,7 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
   const encode = (target: Target): Exchange => {
     const isSame = target.format === format.name
     // A seal that another format's upstream made would go on to a vendor that cannot read it.
-    if (isSame && !facts.needsTranslation?.(target.quirks) && !bytes.includes(ENVELOPE_START)) {
+    if (isSame && !facts.isBeyondEdits?.(target.quirks) && !bytes.includes(ENVELOPE_START)) {
       return { ...passThrough(format, bytes, facts, target, stated), headers }
     }
     const call = format.decodeRequest(body)
@@ -41,12 +43,13 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     return isSame ? { ...exchange, headers } : exchange
   }
   return {
-    scene: 'chat',
+    scene: facts.translation ? 'translation' : 'chat',
     operation: 'chat',
     format: format.name,
     model: facts.model,
     isStream: facts.isStream,
-    estimate: facts.estimate,
+    estimate: limits => facts.estimate(limits, TYPICAL),
+    bound: limits => withBounds(facts.estimate(limits, CAUTIOUS), bytes),
     encode: target => {
       const exchange = encode(target)
       return streamedAs === 'json-array'

@@ -66,20 +66,20 @@ function config(url: string, targets: readonly Target[], fixtures: readonly stri
       scene: 'chat',
       context_length: 128_000,
       max_output_tokens: 4_096,
-      price: { input: '1', output: '2', cache_read: '0.5', per: '1M' },
+      price: { input: '1', output: '2', cache_read: '0.5', cache_write_5m: '1.25', cache_write_1h: '2' },
       offers: [{ channel: target.provider, upstream_model: fixture }],
     })),
     ...(target.embeddings ? [embeddingModel(target)] : []),
   ])
   // JSON is YAML.
-  return JSON.stringify({ channels, models })
+  return JSON.stringify({ channels, models, limits: { requests_per_minute: { user: 1_000_000 } } })
 }
 
 function embeddingModel(target: Target): object {
   return {
     id: modelOf(target, 'embedding'),
     scene: 'embedding',
-    price: { input: '1', per: '1M' },
+    price: { input: '1' },
     offers: [{ channel: target.provider, upstream_model: 'embedding' }],
   }
 }

@@ -10,7 +10,7 @@ import { question } from '../matrix/rig.ts'
 import { VECTORS } from './host.ts'
 import { LADEN } from './laden.ts'
 import { modelOf, type Stand } from './stand.ts'
-import type { EmbeddingsTarget, Target } from './target.ts'
+import type { ChatTarget, EmbeddingsTarget, Target } from './target.ts'
 
 /** What every provider must do, whatever its format: cases of the matrix, asked of it through its own adapter. */
 const ANSWERED = [
@@ -54,16 +54,19 @@ export interface Check {
   run(stand: Stand): Promise<void>
 }
 
+type ChatProvider = Target & Required<Pick<Target, 'chat'>>
+
 /** All that `target` must pass. */
 export function checksOf(target: Target): Check[] {
   const { chat, embeddings } = target
   if (!chat) return embeddings ? [embeds(target, embeddings)] : []
+  const asked: ChatProvider = { ...target, chat }
   const isClaimed = ({ name }: { name: string }) => chat.lacks?.[name] === undefined
   const clients = clientsOf(chat.format)
   return [
     ...clients.flatMap(client => [
-      ...cases.filter(isClaimed).flatMap(each => WAYS.map(way => answers(target, each, client, way))),
-      ...LIVE.flatMap(fixture => WAYS.map(way => answersLive(target, fixture, client, way))).filter(isClaimed),
+      ...cases.filter(isClaimed).flatMap(each => WAYS.map(way => answers(asked, each, client, way))),
+      ...LIVE.flatMap(fixture => WAYS.map(way => answersLive(asked, fixture, client, way))).filter(isClaimed),
       ...Object.entries(FAILED).map(([fixture, meaning]) => fails(target, fixture, meaning, client)),
       cuts(target, client),
     ]),
@@ -79,7 +82,7 @@ function clientsOf(format: Format): Format[] {
   return [format, format === 'messages' ? 'chat-completions' : 'messages']
 }
 
-function answers(target: Target, { name: about, steps }: Case, client: Format, way: Way): Check {
+function answers(target: ChatProvider, { name: about, steps }: Case, client: Format, way: Way): Check {
   const name = `${target.provider}: ${about}, ${client} client, ${way}`
   return {
     name,
@@ -114,9 +117,9 @@ function answers(target: Target, { name: about, steps }: Case, client: Format, w
           },
         )
         assert.ok(asked?.system?.startsWith(conversation.system))
-        if (!target.chat?.refuses?.outputs) assert.deepEqual(asked?.schema, conversation.schema?.schema)
+        if (!target.chat.refuses?.outputs) assert.deepEqual(asked?.schema, conversation.schema?.schema)
         assertTurns(conversation.turns, asked?.turns)
-        await assertBill(stand, exchange, step.answer.usage)
+        await assertBill(stand, target.chat, exchange, step.answer.usage)
       }
     },
   }
@@ -133,21 +136,32 @@ function assertTurns(said: readonly unknown[], asked: unknown): void {
 }
 
 /** 40 tokens in and 12 out, unless the case says otherwise; whatever the client can read of it, it is in the books. */
-async function assertBill(
-  stand: Stand,
-  exchange: Exchange,
-  { input = 40, output = 12, cacheRead = 0 }: Usage = {},
-): Promise<void> {
+async function assertBill(stand: Stand, { format }: ChatTarget, exchange: Exchange, usage: Usage = {}): Promise<void> {
+  const { input = 40, output = 12 } = usage
+  const { counts } = CLIENTS[format]
+  const [read = 0, written = 0, writtenForAnHour = 0] = (['cacheRead', 'cacheWrite', 'cacheWrite1h'] as const).map(
+    count => counts[count] && usage[count],
+  )
   const bill = await stand.billOf(exchange)
   assert.deepEqual(
-    [bill.outcome, bill.is_estimated, bill.prompt_tokens, bill.completion_tokens, bill.cache_read_tokens ?? 0],
-    ['completed', false, input, output, cacheRead],
+    [bill.outcome, bill.is_estimated, bill.prompt_tokens, bill.completion_tokens],
+    ['completed', false, input, output],
   )
-  const picodollars = (input - cacheRead) * 1_000_000 + cacheRead * 500_000 + output * 2_000_000
-  assert.equal(Number(bill.cost), picodollars / 1e12)
+  assert.deepEqual(
+    [bill.cache_read_tokens ?? 0, bill.cache_write_tokens ?? 0, bill.cache_write_tokens_1h ?? 0],
+    [read, written, writtenForAnHour],
+  )
+  const cents = [
+    [input - read - written, 100],
+    [read, 50],
+    [written - writtenForAnHour, 125],
+    [writtenForAnHour, 200],
+    [output, 200],
+  ].reduce((sum, [tokens = 0, perMillion = 0]) => sum + tokens * perMillion, 0)
+  assert.equal(Number(bill.cost), cents / 1e8)
 }
 
-function answersLive(target: Target, fixture: string, client: Format, way: Way): Check {
+function answersLive(target: ChatProvider, fixture: string, client: Format, way: Way): Check {
   const name = `${target.provider}: ${fixture} of aimock, ${client} client, ${way}`
   return {
     name,
@@ -157,7 +171,7 @@ function answersLive(target: Target, fixture: string, client: Format, way: Way):
       const answer = await stand.ask(client, way, { model, conversation: question(name), exchange })
       assert.equal(answer.text !== '', fixture === 'live-words')
       assert.equal(answer.calls.length, fixture === 'live-words' ? 0 : 1)
-      await assertBill(stand, exchange)
+      await assertBill(stand, target.chat, exchange)
     },
   }
 }

@@ -70,7 +70,10 @@ models:${model('able', 'good', ', capabilities: [tools]')}${model('refused', 'go
   it('asks one model of each kind a channel, says before what it may cost, and what each answer cost', async () => {
     const { code, output, errors } = await tollgate('test', 'good')
     assert.equal(code, 0, output)
-    assert.match(errors, /^4 questions, for 0\.000\d+ USD at most .* metered to no tenant/)
+    const [, atMost] = /^4 questions, for (0\.00\d+) USD at most .* metered to no tenant/.exec(errors) ?? []
+    const costs = [...output.matchAll(/\s+ok\s+\d+ ms\s+\d+\s+(\S+)/g)].map(([, cost]) => Number(cost))
+    assert.equal(costs.length, 4)
+    assert.ok(costs.reduce((sum, cost) => sum + cost) <= Number(atMost), errors)
     for (const family of ['chat', 'chat stream', 'tool call']) {
       assert.match(output, new RegExp(`good\\s+able\\s+${family}\\s+ok\\s+\\d+ ms\\s+15\\s+0\\.00002`))
     }

@@ -1,6 +1,6 @@
 import type { Catalog, Channel, Model, Offer } from '#catalog/catalog.ts'
 import type { Picodollars } from '#core/money.ts'
-import { computeCharge } from '#metering/charge.ts'
+import { chargeAtMost } from '#metering/upper-bound.ts'
 import { type Question, questionsFor } from './question.ts'
 
 /** One question to one model through one channel. */
@@ -42,6 +42,6 @@ function onePerScene<T extends { readonly model: Model }>(reached: readonly T[])
 /** What they cost at most, by the declared prices. */
 export function costAtMost(trials: readonly Trial[]): Picodollars {
   return trials.reduce((sum, { question, model, offer }) => {
-    return sum + computeCharge(question.work.estimate(model.limits), offer.price).cost
+    return sum + chargeAtMost(question.work.bound(model.limits), offer.price)
   }, 0n)
 }

@@ -5,7 +5,7 @@ import { addMember, applyEdits, type Edit, setMember } from '../json/edit.ts'
 import { isObject, parseJsonObject, tryParse } from '../json/parse.ts'
 import { refusedMembers, respellMembers } from '../json/respell.ts'
 import { decodeFault } from '../openai-fault.ts'
-import { textTokens } from '../token-estimate.ts'
+import { CAUTIOUS, type TokenMeasure, TYPICAL } from '../token-estimate.ts'
 import { COHERE_EMBED, exchangeWithCohere } from './cohere.ts'
 import { type EmbeddingsRequest, validateRequest } from './request.ts'
 import { packVector, unpackVector } from './vector.ts'
@@ -21,7 +21,8 @@ export function embeddingsWork(bytes: Buffer): Work {
     format: 'embeddings',
     model: request.model,
     isStream: false,
-    estimate: limits => estimate(request, limits),
+    estimate: limits => estimate(request, limits, TYPICAL),
+    bound: limits => estimate(request, limits, CAUTIOUS),
     encode: target =>
       target.format === COHERE_EMBED ? exchangeWithCohere(request, target) : encode(bytes, request, target),
   }
@@ -90,10 +91,10 @@ function decodeUsage(usage: unknown): Usage | undefined {
     : { inputTokens, outputTokens: 0, totalTokens: inputTokens }
 }
 
-function estimate({ input }: EmbeddingsRequest, limits: ModelLimits): Usage {
+function estimate({ input }: EmbeddingsRequest, limits: ModelLimits, measure: TokenMeasure): Usage {
   const items: readonly unknown[] = typeof input === 'string' ? [input] : input
   const tokens = items.map(item =>
-    typeof item === 'string' ? textTokens(Buffer.byteLength(item)) : Array.isArray(item) ? item.length : 1,
+    typeof item === 'string' ? measure.text(Buffer.byteLength(item)) : Array.isArray(item) ? item.length : 1,
   )
   const cap = limits.contextLength ?? Number.POSITIVE_INFINITY
   return { inputTokens: tokens.reduce((sum, count) => sum + Math.min(count, cap), 0), outputTokens: 0 }
