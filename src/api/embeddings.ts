@@ -1,5 +1,6 @@
 import type { AnyRoute } from '#http/inbound/route.ts'
-import { EmbeddingsRequest, embeddingsWork } from '#wire/embeddings/index.ts'
+import { embeddingsWork } from '#wire/embeddings/index.ts'
+import { EmbeddingsRequest } from '#wire/embeddings/request.ts'
 import { type ApiDeps, inferenceRoute } from './inference.ts'
 
 export function embeddings(deps: ApiDeps): AnyRoute {

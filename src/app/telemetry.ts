@@ -10,6 +10,9 @@ import type { CacheObserver } from '#response-cache/response-cache.ts'
 import type { RoutingObserver } from '#routing/health.ts'
 import type { ProviderKey } from '#tenants/provider-keys/provider-key.ts'
 
+/** What all customers' own channels are called: they are without number, and a metric that was once made stays. */
+const OWN_CHANNELS = 'byok'
+
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const QUOTA_WAIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const OVERHEAD_BUCKETS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5]
@@ -134,7 +137,8 @@ export class Telemetry {
   })
 
   readonly routing: RoutingObserver = {
-    attempted: ({ offer }, outcome) => this.#attempts.inc({ channel: offer.channel.id, outcome }),
+    attempted: ({ offer: { channel } }, outcome) =>
+      this.#attempts.inc({ channel: channel.isPrivate ? OWN_CHANNELS : channel.id, outcome }),
     credentialDisabled: ({ offer, credential }, symptom) =>
       this.#log.error({ channel: offer.channel.id, place: credential.id, symptom }, 'credential.disabled'),
     credentialRestored: ({ offer, credential }) =>
@@ -239,8 +243,7 @@ export class Telemetry {
     if (fault) this.#faults.inc({ code: fault.code })
     if (typeof facts.overhead_ms === 'number') this.#overhead.observe(facts.overhead_ms / 1000)
     const { model } = facts
-    // Customers' own channels are without number, and a metric that was once made stays.
-    const channel = facts.access_channel === 'byok' ? 'byok' : facts.channel
+    const channel = facts.access_channel === 'byok' ? OWN_CHANNELS : facts.channel
     if (typeof model === 'string' && typeof channel === 'string') this.#countUse(facts, model, channel)
     logWide(this.#log, levelOf(fault, completed), lineOf(completed, fault), 'request.completed')
   }

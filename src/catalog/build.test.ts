@@ -34,6 +34,7 @@ describe('buildCatalog', () => {
       provider: 'openai',
       baseUrl: undefined,
       credentials: [{ id: '1', key: undefined, weight: 1, requestsPerMinute: undefined, concurrency: undefined }],
+      headers: {},
       formats: undefined,
       tier: 'official',
       timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 },
@@ -48,6 +49,9 @@ describe('buildCatalog', () => {
         jsonSchemas: undefined,
         customTools: undefined,
         shortToolIds: undefined,
+        fields: undefined,
+        messageFields: undefined,
+        roles: undefined,
         translationOptions: undefined,
       },
     })
@@ -94,8 +98,12 @@ describe('buildCatalog', () => {
             json_schemas: false,
             custom_tools: false,
             short_tool_ids: true,
+            fields: { seed: 'random_seed', store: null },
+            message_fields: { name: null },
+            roles: { developer: 'system' },
             translation_options: true,
           },
+          headers: { 'X-Title': 'Acme' },
         },
       ],
       [{ ...MODEL, logical_model: 'gpt', released: '2025-08-07', context_length: 400_000, vendor: 'openai' }],
@@ -118,6 +126,9 @@ describe('buildCatalog', () => {
       jsonSchemas: false,
       customTools: false,
       shortToolIds: true,
+      fields: { seed: 'random_seed', store: null },
+      messageFields: { name: null },
+      roles: { developer: 'system' },
       translationOptions: true,
     })
     const keysOf = (api_key?: string) =>
@@ -125,6 +136,7 @@ describe('buildCatalog', () => {
         .catalog.channels.get('main')
         ?.credentials.map(({ key }) => key)
     assert.deepEqual([keysOf('a'), keysOf()], [['a'], [undefined]])
+    assert.deepEqual(channel?.headers, { 'x-title': 'Acme' })
     const model = catalog.models.get('gpt-5')
     assert.deepEqual([model?.logicalModel, model?.createdAt], ['gpt', Date.UTC(2025, 7, 7) / 1000])
   })

@@ -83,6 +83,9 @@ function fromChannelConfig(config: ChannelConfig): Channel {
     provider: config.provider,
     baseUrl: config.base_url,
     credentials: fromApiKeys(config.api_key),
+    headers: Object.fromEntries(
+      Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+    ),
     formats: config.formats,
     tier: config.tier ?? 'official',
     timeouts: {
@@ -101,6 +104,9 @@ function fromChannelConfig(config: ChannelConfig): Channel {
       jsonSchemas: quirks.json_schemas,
       customTools: quirks.custom_tools,
       shortToolIds: quirks.short_tool_ids,
+      fields: quirks.fields,
+      messageFields: quirks.message_fields,
+      roles: quirks.roles,
       translationOptions: quirks.translation_options,
     },
   }

@@ -14,6 +14,8 @@ export interface Channel {
   readonly baseUrl: string | undefined
   /** Any of them serves; a host that asks for no key has one without. */
   readonly credentials: readonly [Credential, ...Credential[]]
+  /** Sent with every request, by lower-case name; the gateway's own come first. */
+  readonly headers: Readonly<Record<string, string>>
   /** Wire formats that its host speaks; `undefined`: what hosts of this provider usually speak. */
   readonly formats: readonly string[] | undefined
   readonly tier: DeliveryTier

@@ -51,7 +51,21 @@ export const FeeConfig = Type.Object(
 )
 
 /** Wire formats of upstream endpoints, by the names that `formats` takes. */
-const CHANNEL_FORMATS = ['chat-completions', 'responses', 'messages', 'generate-content', 'embeddings'] as const
+const CHANNEL_FORMATS = [
+  'chat-completions',
+  'responses',
+  'messages',
+  'generate-content',
+  'embeddings',
+  'cohere-embed',
+] as const
+
+/** All but what a connection is made of. */
+const HeaderName = Type.String({
+  pattern: '^(?!(?:[Hh]ost|[Cc]onnection|[Cc]ontent-[Ll]ength|[Tt]ransfer-[Ee]ncoding)$)[A-Za-z0-9-]+$',
+})
+
+const Respelling = Type.Record(Type.String(), Type.Union([Type.String({ minLength: 1 }), Type.Null()]))
 
 const ApiKey = Type.String({ minLength: 1 })
 const Weight = Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })
@@ -75,6 +89,8 @@ export const ChannelConfig = Type.Object(
     api_key: Type.Optional(
       Type.Union([ApiKey, CredentialConfig, Type.Array(Type.Union([ApiKey, CredentialConfig]), { minItems: 1 })]),
     ),
+    /** Sent with every request, e.g. what a host wants to know of its caller. */
+    headers: Type.Optional(Type.Record(HeaderName, Type.String({ pattern: '^[\\x20-\\x7e]*$' }), closed)),
     /** What of the provider's API the host speaks, where it is not the usual. */
     formats: Type.Optional(Type.Array(Type.Enum(CHANNEL_FORMATS), { minItems: 1 })),
     tier: Type.Optional(Type.Enum(['official', 'verified'])),
@@ -97,6 +113,9 @@ export const ChannelConfig = Type.Object(
           json_schemas: Type.Optional(Type.Boolean()),
           custom_tools: Type.Optional(Type.Boolean()),
           short_tool_ids: Type.Optional(Type.Boolean()),
+          fields: Type.Optional(Respelling),
+          message_fields: Type.Optional(Respelling),
+          roles: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1 }))),
           translation_options: Type.Optional(Type.Boolean()),
         },
         closed,

@@ -9,6 +9,7 @@ import { loadConfig } from '#app/settings.ts'
 import type { Channel } from '#catalog/catalog.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
 import { PROVIDERS } from '#providers/registry.ts'
+import { type Trouble, troubleOfFailure } from './channel-test/trouble.ts'
 import { formatTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -158,8 +159,7 @@ async function checkChannel(outbound: OutboundClient, channel: Channel): Promise
     provider.auth(channel.credentials[0].key),
   )
   const took = `${Math.round(performance.now() - startedAtMs)} ms`
-  if (typeof status === 'string')
-    return { check, state: 'fail', detail: `${base}: ${status}`, fix: 'check base_url and the network' }
+  if (typeof status === 'object') return { check, state: 'fail', detail: `${base}: ${status.problem}`, fix: status.fix }
   if (status === 401 || status === 403)
     return { check, state: 'fail', detail: `the key is refused (${status})`, fix: 'check api_key' }
   if (status >= 500)
@@ -173,7 +173,7 @@ function probe(
   channel: Channel,
   url: URL,
   headers: Record<string, string>,
-): Promise<number | string> {
+): Promise<number | Trouble> {
   return new Promise(resolve => {
     const outgoing = outbound.send(
       { method: 'GET', url, headers, scope: channel.id, timeouts: { ...channel.timeouts, firstByteMs: 10_000 } },
@@ -184,7 +184,7 @@ function probe(
         },
         data: () => {},
         ended: () => {},
-        failed: ({ kind, cause }) => resolve(`${kind}: ${cause.message}`),
+        failed: failure => resolve(troubleOfFailure(failure)),
       },
     )
   })

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { readEnvironment } from '#app/config/environment.ts'
 import { createLogger } from '#lib/log.ts'
 import { addAttempts } from './attempts.ts'
+import { addChannels } from './channels.ts'
 import { addCredit } from './credit.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
@@ -41,6 +42,7 @@ export function createProgram(): Command {
       await start(environment, createLogger({ level: environment.logLevel }))
     })
   addDoctor(program)
+  addChannels(program)
   addOrgs(program)
   addWorkspaces(program)
   addKeys(program)

@@ -81,15 +81,27 @@ export interface Quirks {
   readonly thinkingLevels?: boolean | undefined
   /** `false`: the upstream refuses the placeholder that stands for the signature of a foreign function call. */
   readonly placeholderSignatures?: boolean | undefined
-  /** `false`: the upstream knows schemas only as the subset of OpenAPI that was there before JSON schema. */
+  /**
+   * `false`: the upstream knows schemas only as the subset of OpenAPI that was there before JSON schema
+   * (generate-content), or knows JSON as an answer but no schema for it (chat-completions).
+   */
   readonly jsonSchemas?: boolean | undefined
   /** `false`: the upstream refuses tools that take free text, and their calls. */
   readonly customTools?: boolean | undefined
   /** `true`: the upstream takes ids of tool calls only with exactly nine letters and digits. */
   readonly shortToolIds?: boolean | undefined
+  /** Other names for members of a request. */
+  readonly fields?: Respelling | undefined
+  /** Other names for members of the messages in it. */
+  readonly messageFields?: Respelling | undefined
+  /** Other names for the roles of its messages. */
+  readonly roles?: Readonly<Record<string, string>> | undefined
   /** `true`: the upstream translates by `translation_options`; others are told in words. */
   readonly translationOptions?: boolean | undefined
 }
+
+/** What the upstream calls a member, by the name that the format has for it; `null`: the upstream refuses it. */
+export type Respelling = Readonly<Record<string, string | null>>
 
 /** The public `_routing` object (spec, "What the service does"). */
 export interface RoutingInfo {

@@ -1,4 +1,4 @@
-import type { Operation } from '#core/work.ts'
+import type { Operation, Quirks } from '#core/work.ts'
 
 /** A vendor's API, as data. */
 export interface Provider {
@@ -11,6 +11,8 @@ export interface Provider {
   readonly probePath: string
   /** Where each operation is served: the endpoint of first choice first. */
   readonly operations: Readonly<Partial<Record<Operation, readonly Endpoint[]>>>
+  /** Where its hosts differ from the formats that they speak; what a channel says of its own host comes first. */
+  readonly quirks?: Quirks
 }
 
 export interface Endpoint {

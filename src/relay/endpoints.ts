@@ -1,11 +1,12 @@
 import type { Channel } from '#catalog/catalog.ts'
-import type { Operation } from '#core/work.ts'
+import type { Operation, Quirks } from '#core/work.ts'
 import type { Endpoint, Provider } from '#providers/provider.ts'
 
 /** A provider's endpoint as one channel reaches it. */
 export interface ChannelEndpoint {
   readonly format: string
   readonly provider: Provider
+  readonly quirks: Quirks
   url(upstreamModel: string, isStream: boolean): URL
 }
 
@@ -39,15 +40,28 @@ export class Endpoints {
     const provider = this.#providers.get(channel.provider)
     const endpoints = provider?.operations[operation]
     if (!provider || !endpoints) return []
+    const quirks = quirksOf(provider, channel)
     const base = (channel.baseUrl ?? provider.baseUrl).replace(/\/+$/, '')
     return endpoints
       .filter(endpoint => isSpoken(channel, endpoint))
-      .map(endpoint => ({ format: endpoint.format, provider, url: urlBuilder(base, endpoint) }))
+      .map(endpoint => ({ format: endpoint.format, provider, quirks, url: urlBuilder(base, endpoint) }))
   }
 }
 
 function isSpoken({ formats, baseUrl }: Channel, { format, isRare }: Endpoint): boolean {
   return formats ? formats.includes(format) : !isRare || baseUrl === undefined
+}
+
+/** What is known of the provider's hosts, and over it what the operator says of this one. */
+function quirksOf({ quirks: usual = {} }: Provider, { quirks: own }: Channel): Quirks {
+  const said = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
+  return {
+    ...usual,
+    ...said,
+    fields: { ...usual.fields, ...own.fields },
+    messageFields: { ...usual.messageFields, ...own.messageFields },
+    roles: { ...usual.roles, ...own.roles },
+  }
 }
 
 /** Addresses that name no model are made once. */

@@ -117,6 +117,8 @@ function toOffer(key: UsableKey, model: Model, { twin, fee }: { twin: Offer | un
       provider: key.provider,
       baseUrl: key.baseUrl,
       credentials: [{ id: '1', key: key.secret, weight: 1, requestsPerMinute: undefined, concurrency: undefined }],
+      // The operator's may be as secret as the operator's key.
+      headers: {},
       formats: twin?.channel.formats,
       tier: key.baseUrl === undefined ? 'official' : 'verified',
       timeouts: twin?.channel.timeouts ?? TIMEOUTS_DEFAULT,

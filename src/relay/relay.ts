@@ -216,7 +216,6 @@ export class Relay {
 
   #prepare({ call, model, candidate, retryCount }: Way): Omit<AttemptInput, 'hold' | 'allowance' | 'onOutput'> {
     const { offer } = candidate
-    const { channel } = offer
     const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
     const routing = this.#deps.showsRouting() ? routingInfo(candidate, retryCount) : undefined
     const exchange = call.work.encode({
@@ -225,7 +224,7 @@ export class Relay {
       publicModel: model.id,
       capabilities: model.capabilities,
       limits: model.limits,
-      quirks: channel.quirks,
+      quirks: endpoint.quirks,
       routing,
     })
     return {
@@ -254,6 +253,7 @@ export class Relay {
       method: 'POST',
       url: endpoint.url(offer.upstreamModel, call.work.isStream),
       headers: {
+        ...channel.headers,
         'content-type': 'application/json',
         accept: call.work.isStream ? 'text/event-stream' : 'application/json',
         'accept-encoding': 'identity',

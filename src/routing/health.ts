@@ -113,10 +113,16 @@ export class Health {
   #pair(offer: Offer): PairHealth {
     const known = this.#pairOf.get(offer)
     if (known) return known
-    const name = `${offer.channel.id}\n${offer.upstreamModel}`
+    const pair = offer.channel.isPrivate ? new PairHealth() : this.#sharedPair(offer)
+    this.#pairOf.set(offer, pair)
+    return pair
+  }
+
+  /** Of a channel of the operator's, whose health outlives a change of the configuration. */
+  #sharedPair({ channel, upstreamModel }: Offer): PairHealth {
+    const name = `${channel.id}\n${upstreamModel}`
     const pair = this.#pairs.get(name) ?? new PairHealth()
     this.#pairs.set(name, pair)
-    this.#pairOf.set(offer, pair)
     return pair
   }
 

@@ -35,7 +35,7 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
   const encode = (target: Target): Exchange => {
     const isSame = target.format === format.name
     // A seal that another format's upstream made would go on to a vendor that cannot read it.
-    if (isSame && !bytes.includes(ENVELOPE_START)) {
+    if (isSame && !facts.isBeyondEdits?.(target.quirks) && !bytes.includes(ENVELOPE_START)) {
       return { ...passThrough(format, bytes, facts, target, stated), headers }
     }
     const call = format.decodeRequest(body)
@@ -80,7 +80,7 @@ function passThrough(
   const { editRequest, editAnswer, editStream } = format.passThrough
   return {
     body: editRequest(bytes, facts, target),
-    warnings: [],
+    warnings: facts.losses?.(target.quirks) ?? [],
     decodeAnswer: answer => editAnswer(answer, target, stated),
     decodeFault: (status, error) => format.decodeFault(status, tryParse(error)),
     openStream: () => editStream(facts, target, stated),

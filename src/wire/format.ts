@@ -4,7 +4,7 @@ import type { Fault } from '#core/fault.ts'
 import type { ModelCard } from '#core/model-card.ts'
 import type { Result } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
-import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
+import type { Answer, ModelLimits, Quirks, StreamCodec, Target } from '#core/work.ts'
 import type { Frame } from './sse/frame.ts'
 import type { TokenMeasure } from './token-estimate.ts'
 import type { FormatTraits } from './traits.ts'
@@ -121,4 +121,8 @@ export interface RequestFacts {
   estimate(limits: ModelLimits, measure?: TokenMeasure): Usage
   /** Read only where upstreams differ. */
   traits(): FormatTraits
+  /** Whether a host with these quirks needs more of the request changed than a few bytes: it goes the neutral way. */
+  isBeyondEdits?(quirks: Quirks): boolean
+  /** What such a host is not told, a sentence each. */
+  losses?(quirks: Quirks): readonly string[]
 }

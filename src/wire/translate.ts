@@ -6,6 +6,7 @@ import { type Adapt, adaptAll, type Sides } from './adaptation.ts'
 import { adaptCustomTools } from './adaptations/custom-tools.ts'
 import { adaptEmptyArguments } from './adaptations/empty-arguments.ts'
 import { adaptJsonMode } from './adaptations/json-mode.ts'
+import { adaptJsonSchema } from './adaptations/json-schema.ts'
 import { refuseDemands } from './adaptations/refusals.ts'
 import { adaptSeals } from './adaptations/seals.ts'
 import { adaptToolIds } from './adaptations/tool-ids.ts'
@@ -24,6 +25,8 @@ const ADAPTATIONS: readonly Adapt[] = Object.freeze([
   refuseDemands,
   adaptSeals,
   adaptTranslation,
+  // Before JSON mode, which it falls back to.
+  adaptJsonSchema,
   adaptJsonMode,
   adaptEmptyArguments,
   // Before any text names a call by its id.

@@ -172,7 +172,7 @@ describe('tollgate beside a running gateway', () => {
     upstream.script = answerWhole()
     assert.equal(code, 1)
     assert.match(output, /channel main\s+fail\s+the key is refused \(401\)\s+check api_key/)
-    assert.match(output, /channel dead\s+fail\s+.*connect.*\s+check base_url and the network/)
+    assert.match(output, /channel dead\s+fail\s+.*nobody listens there \(ECONNREFUSED\)\s+check the port in base_url/)
   })
 })
 

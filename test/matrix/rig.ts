@@ -50,14 +50,7 @@ export class Rig {
 
   /** What a request is billed by, once it is in the books. */
   billOf(requestId: string): Promise<Bill> {
-    return eventually(`the usage row of ${requestId}`, async () => {
-      const { rows } = await sql<Bill>`
-        select outcome, is_estimated, prompt_tokens, cache_read_tokens, cache_write_tokens, cache_write_tokens_5m,
-          cache_write_tokens_1h, completion_tokens, trim_scale(cost)::text as cost
-        from usage_events where request_id = ${requestId}
-      `.execute(this.#database)
-      return rows[0]
-    })
+    return billOf(this.#database, requestId)
   }
 }
 
@@ -79,6 +72,18 @@ export interface Bill {
   readonly cache_write_tokens_1h: number | null
   readonly completion_tokens: number | null
   readonly cost: string
+}
+
+/** What a request is billed by, once it is in the books. */
+export function billOf(database: Database, requestId: string): Promise<Bill> {
+  return eventually(`the usage row of ${requestId}`, async () => {
+    const { rows } = await sql<Bill>`
+      select outcome, is_estimated, prompt_tokens, cache_read_tokens, cache_write_tokens, cache_write_tokens_5m,
+        cache_write_tokens_1h, completion_tokens, trim_scale(cost)::text as cost
+      from usage_events where request_id = ${requestId}
+    `.execute(database)
+    return rows[0]
+  })
 }
 
 /** A question that no other call asks. */

@@ -1,11 +1,9 @@
-import type { Call, Message } from '#core/call.ts'
+import type { Call } from '#core/call.ts'
 import type { Adapt } from '../adaptation.ts'
+import { instruct } from './instruct.ts'
 import { partsOf } from './map-parts.ts'
 
-const INSTRUCTION: Message = {
-  role: 'system',
-  parts: [{ type: 'text', text: 'Answer with one JSON object and nothing else, no code fence either.' }],
-}
+const INSTRUCTION = 'Answer with one JSON object and nothing else, no code fence either.'
 
 /**
  * An answer in JSON without a schema: messages has no such mode, and OpenAI's refuses a conversation that does not
@@ -14,9 +12,7 @@ const INSTRUCTION: Message = {
 export const adaptJsonMode: Adapt = (call, { upstream }) => {
   if (call.output?.type !== 'json' || upstream === 'generate-content') return { call }
   if (upstream !== 'messages' && speaksOfJson(call)) return { call }
-  const first = call.messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
-  const messages = call.messages.toSpliced(first === -1 ? call.messages.length : first, 0, INSTRUCTION)
-  return { call: { ...call, messages } }
+  return { call: instruct(call, INSTRUCTION) }
 }
 
 function speaksOfJson(call: Call): boolean {

@@ -15,6 +15,7 @@ import type { EncodedRequest } from '../format.ts'
 import { aPart, CACHE_FIELDS, gatherLosses, lacking, type Warn, warnOfLosses } from '../losses.ts'
 import { effortOfBudget } from '../reasoning-budget.ts'
 import { encodeToolCall } from './encode-response.ts'
+import { encodeForHost, lossesAtHost } from './host-dialect.ts'
 import { encodeReasoningDetails } from './reasoning-details.ts'
 
 const FORMAT = 'chat-completions'
@@ -65,7 +66,7 @@ export function encodeRequest(call: Call, target: Target): EncodedRequest {
     // Usage is asked for whatever the client wants: it is what the call is billed by.
     stream_options: call.isStream && target.quirks.streamOptions !== false ? { include_usage: true } : undefined,
   })
-  return { body, warnings: warnings() }
+  return { body: encodeForHost(body, target.quirks), warnings: [...warnings(), ...lossesAtHost(body, target.quirks)] }
 }
 
 /** A budget alone becomes the effort that comes nearest to it. */

@@ -15,6 +15,7 @@ import { calledTool } from './called-tool.ts'
 import { decodeContent, decodeThought } from './content.ts'
 import { decodeTranslation, validateRequest } from './decode-request.ts'
 import { estimate } from './estimate.ts'
+import { editForHost, isBeyondEdits, lossesAtHost } from './host-dialect.ts'
 import { readTraits } from './traits.ts'
 import { decodeChunkUsage, decodeUsage } from './usage.ts'
 
@@ -38,10 +39,13 @@ function readRequest(body: unknown): RequestFacts {
     translation: decodeTranslation(body.translation_options),
     estimate: (limits, measure) => estimate(body, limits, measure),
     traits: () => readTraits(body),
+    isBeyondEdits: quirks => isBeyondEdits(body, quirks),
+    losses: quirks => lossesAtHost(body, quirks),
   }
 }
 
-function editRequest(bytes: Buffer, facts: RequestFacts, target: Target): Buffer {
+function editRequest(given: Buffer, facts: RequestFacts, target: Target): Buffer {
+  const bytes = editForHost(given, target.quirks)
   const edits: Edit[] = []
   if (facts.model !== target.upstreamModel) edits.push(setMember(bytes, 'model', JSON.stringify(target.upstreamModel)))
   if (facts.isStream && !facts.wantsStreamUsage && target.quirks.streamOptions !== false) {

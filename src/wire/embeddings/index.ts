@@ -1,38 +1,19 @@
-import { type Static, Type } from 'typebox'
 import { Fault } from '#core/fault.ts'
 import { tokenCount, type Usage } from '#core/usage.ts'
-import { validator } from '#core/validate.ts'
 import type { Answer, Exchange, ModelLimits, Target, Work } from '#core/work.ts'
 import { addMember, applyEdits, type Edit, setMember } from '../json/edit.ts'
 import { isObject, parseJsonObject, tryParse } from '../json/parse.ts'
+import { refusedMembers, respellMembers } from '../json/respell.ts'
 import { decodeFault } from '../openai-fault.ts'
 import { CAUTIOUS, type TokenMeasure, TYPICAL } from '../token-estimate.ts'
-
-/** `POST /v1/embeddings` (OpenAI API reference). Token arrays are accepted as well as text. */
-export const EmbeddingsRequest = Type.Object(
-  {
-    model: Type.String({ minLength: 1, description: 'An id from `GET /v1/models`' }),
-    input: Type.Union([
-      Type.String({ minLength: 1 }),
-      Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: 2048 }),
-      Type.Array(Type.Integer(), { minItems: 1 }),
-      Type.Array(Type.Array(Type.Integer(), { minItems: 1 }), { minItems: 1, maxItems: 2048 }),
-    ]),
-    encoding_format: Type.Optional(Type.Union([Type.Enum(['float', 'base64']), Type.Null()])),
-    dimensions: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])),
-    user: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  },
-  { additionalProperties: true, title: 'EmbeddingsRequest' },
-)
-
-type EmbeddingsRequest = Static<typeof EmbeddingsRequest>
-
-const validate: (value: unknown) => asserts value is EmbeddingsRequest = validator(EmbeddingsRequest)
+import { COHERE_EMBED, exchangeWithCohere } from './cohere.ts'
+import { type EmbeddingsRequest, validateRequest } from './request.ts'
+import { packVector, unpackVector } from './vector.ts'
 
 /** A client's embeddings request as the relay takes it. @throws Fault `invalid_request` naming the field */
 export function embeddingsWork(bytes: Buffer): Work {
   const body: unknown = parseJsonObject(bytes)
-  validate(body)
+  validateRequest(body)
   const request = body
   return {
     scene: 'embedding',
@@ -43,16 +24,24 @@ export function embeddingsWork(bytes: Buffer): Work {
     identity: [bytes],
     estimate: limits => estimate(request, limits, TYPICAL),
     bound: limits => estimate(request, limits, CAUTIOUS),
-    encode: target => encode(bytes, request, target),
+    encode: target =>
+      target.format === COHERE_EMBED ? exchangeWithCohere(request, target) : encode(bytes, request, target),
   }
 }
 
 function encode(bytes: Buffer, request: EmbeddingsRequest, target: Target): Exchange {
-  const isSame = request.model === target.upstreamModel
+  const { fields = {} } = target.quirks
+  const edits = Object.keys(fields).length === 0 ? [] : respellMembers(bytes, fields)
+  if (request.model !== target.upstreamModel) {
+    edits.push(setMember(bytes, 'model', JSON.stringify(target.upstreamModel)))
+  }
   return {
-    body: isSame ? bytes : applyEdits(bytes, [setMember(bytes, 'model', JSON.stringify(target.upstreamModel))]),
+    body: applyEdits(bytes, edits),
     headers: {},
-    warnings: [],
+    warnings: refusedMembers(request, fields)
+      // Whatever the host sends is recoded as it was asked for.
+      .filter(field => field !== 'encoding_format')
+      .map(field => `${field} is not taken by this provider`),
     decodeAnswer: answer => decodeAnswer(answer, request, target),
     decodeFault: (status, error) => decodeFault(status, tryParse(error)),
     openStream: () => {
@@ -89,22 +78,8 @@ function recodeVectors(data: readonly unknown[], wanted: 'float' | 'base64'): un
   if (data.every(item => !isObject(item) || isWanted(item.embedding))) return undefined
   return data.map(item => {
     if (!isObject(item) || isWanted(item.embedding)) return item
-    return { ...item, embedding: wanted === 'float' ? fromBase64(item.embedding) : toBase64(item.embedding) }
+    return { ...item, embedding: wanted === 'float' ? unpackVector(item.embedding) : packVector(item.embedding) }
   })
-}
-
-/** Little-endian 32-bit floats, as OpenAI packs them. */
-function toBase64(vector: unknown): unknown {
-  if (!Array.isArray(vector)) return vector
-  const bytes = Buffer.allocUnsafe(vector.length * 4)
-  for (const [i, value] of vector.entries()) bytes.writeFloatLE(Number(value), i * 4)
-  return bytes.toString('base64')
-}
-
-function fromBase64(vector: unknown): unknown {
-  if (typeof vector !== 'string') return vector
-  const bytes = Buffer.from(vector, 'base64')
-  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, i) => bytes.readFloatLE(i * 4))
 }
 
 /** Embeddings have no output tokens; some hosts report only the total. */

@@ -15,7 +15,7 @@ export const chatCompletions: Dialect = {
       turns: readTurns(first.role === 'system' ? rest : body.messages),
       tools: body.tools?.map(({ function: { strict: _, ...tool } }: Json) => tool),
       toolChoice: body.tool_choice?.function ?? body.tool_choice,
-      schema: body.response_format?.json_schema.schema,
+      schema: body.response_format?.json_schema?.schema,
       stop: body.stop,
       effort: body.reasoning_effort,
       maxTokens: body.max_completion_tokens,

@@ -10,12 +10,12 @@ import { DIALECTS } from './index.ts'
 const USAGE = { prompt_tokens: 40, completion_tokens: 12, total_tokens: 52, input_tokens: 40, output_tokens: 12 }
 
 /** The answers of two fixtures, as aimock gives them. */
-const LIVE: Readonly<Record<string, FixtureResponse>> = {
+export const LIVE: Readonly<Record<string, FixtureResponse>> = {
   words: { content: 'Grüße aus dem Gateway: 12 < 13, "quoted", and a snowman ☃.', usage: USAGE },
   'tool-call': { toolCalls: [{ name: 'get_weather', arguments: '{"city":"Zürich","days":3}' }], usage: USAGE },
 }
 
-const FIXTURES = path.resolve(import.meta.dirname, '../../fixtures')
+export const FIXTURES = path.resolve(import.meta.dirname, '../../fixtures')
 
 /** What an upstream answers, to the byte. */
 export function fixtureOf(format: Format, fixture: string, isStream: boolean): string {
@@ -106,16 +106,16 @@ export class Provider {
   }
 }
 
-function sendError(response: http.ServerResponse, fixture: string): void {
+export function sendError(response: http.ServerResponse, fixture: string): void {
   const { status, headers, body } = JSON.parse(fixture)
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
-function sendWhole(response: http.ServerResponse, body: string): void {
+export function sendWhole(response: http.ServerResponse, body: string): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(body)
 }
 
-function sendStream(response: http.ServerResponse, stream: string, ending: string | undefined): void {
+export function sendStream(response: http.ServerResponse, stream: string, ending: string | undefined): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   if (ending === undefined) return void response.end(stream)
   const frames = stream.split(/(?<=\r?\n\r?\n)/)
