@@ -75,7 +75,7 @@ export class Settings {
 
 /** @throws ConfigError listing every problem */
 export async function loadConfig({ configFile, variables, sandboxUrl }: ConfigSources): Promise<Config> {
-  const options: LoadOptions = { providers: new Set(PROVIDERS.keys()), variables }
+  const options: LoadOptions = { providers: PROVIDERS, variables }
   const read = await readConfigFile(configFile)
   const config = parseConfig(read?.text ?? '', read?.file ?? 'tollgate.yaml', options)
   if (!config.isSandbox || sandboxUrl === undefined) return config

@@ -142,6 +142,11 @@ export class Telemetry {
     this.#log.warn({ request_id: requestId, cause: describe(error) }, 'response.unkept')
   }
 
+  /** The credential of a channel could not be fetched or renewed; it is tried again when it is needed. */
+  credentialFailed(error: unknown, channelId: string): void {
+    this.#log.warn({ channel: channelId, cause: describe(error) }, 'credential.failed')
+  }
+
   /** A background duty failed; it will be tried again. */
   dutyFailed(error: unknown, duty: string): void {
     this.#log.error({ duty, cause: describe(error) }, 'duty.failed')

@@ -46,6 +46,7 @@ describe('buildCatalog', () => {
         customTools: undefined,
         shortToolIds: undefined,
       },
+      settings: {},
     })
     const model = catalog.models.get('gpt-5')
     assert.deepEqual(

@@ -1,7 +1,7 @@
 import type { Scene } from '#core/scene.ts'
 import type { Catalog, Channel, Model, Offer } from './catalog.ts'
 import { type Price, parsePrice, type RateName } from './price.ts'
-import type { ChannelConfig, ModelConfig, PriceConfig } from './schema.ts'
+import { ChannelConfig, type ModelConfig, type PriceConfig } from './schema.ts'
 
 /** A mistake in the declared channels or models: where, and what to do about it. */
 export interface CatalogProblem {
@@ -94,6 +94,7 @@ function fromChannelConfig(config: ChannelConfig): Channel {
       customTools: quirks.custom_tools,
       shortToolIds: quirks.short_tool_ids,
     },
+    settings: Object.fromEntries(Object.entries(config).filter(([key]) => !(key in ChannelConfig.properties))),
   }
 }
 

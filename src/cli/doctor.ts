@@ -8,7 +8,9 @@ import { DataLock } from '#app/data-lock.ts'
 import { loadConfig } from '#app/settings.ts'
 import type { Channel } from '#catalog/catalog.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
+import { baseUrlOf, bySettings, type Headers } from '#providers/provider.ts'
 import { PROVIDERS } from '#providers/registry.ts'
+import { Endpoints } from '#relay/endpoints.ts'
 import { formatTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -138,20 +140,30 @@ async function checkDatabase(): Promise<Finding> {
 
 async function checkChannels(channels: readonly Channel[]): Promise<Finding[]> {
   const outbound = new OutboundClient()
+  const endpoints = new Endpoints({ providers: PROVIDERS, onCredentialFailure: () => {} })
   try {
-    return await Promise.all(channels.map(channel => checkChannel(outbound, channel)))
+    return await Promise.all(channels.map(channel => checkChannel(outbound, endpoints, channel)))
   } finally {
     await outbound.close()
   }
 }
 
-async function checkChannel(outbound: OutboundClient, channel: Channel): Promise<Finding> {
+async function checkChannel(outbound: OutboundClient, endpoints: Endpoints, channel: Channel): Promise<Finding> {
   const check = `channel ${channel.id}`
   const provider = PROVIDERS.get(channel.provider)
   if (!provider) return { check, state: 'fail', detail: `no provider ${channel.provider}` }
-  const base = (channel.baseUrl ?? provider.baseUrl).replace(/\/+$/, '')
+  const base = baseUrlOf(provider, channel)
+  const probePath = bySettings(provider.probePath, channel.settings)
+  const url = new URL(base + (probePath ?? ''))
+  let headers: Headers
+  try {
+    headers = await endpoints.authorize(channel, { method: 'GET', url, headers: {} })
+  } catch (error) {
+    return { check, state: 'fail', detail: `no credential: ${(error as Error).message}`, fix: 'check its credential' }
+  }
+  if (probePath === undefined) return { check, state: 'ok', detail: `has a credential; asking ${base} is not free` }
   const startedAtMs = performance.now()
-  const status = await probe(outbound, channel, new URL(base + provider.probePath), provider.auth(channel.apiKeys[0]))
+  const status = await probe(outbound, channel, url, headers)
   const took = `${Math.round(performance.now() - startedAtMs)} ms`
   if (typeof status === 'string')
     return { check, state: 'fail', detail: `${base}: ${status}`, fix: 'check base_url and the network' }
@@ -163,12 +175,7 @@ async function checkChannel(outbound: OutboundClient, channel: Channel): Promise
 }
 
 /** @returns the status, or why there is none */
-function probe(
-  outbound: OutboundClient,
-  channel: Channel,
-  url: URL,
-  headers: Record<string, string>,
-): Promise<number | string> {
+function probe(outbound: OutboundClient, channel: Channel, url: URL, headers: Headers): Promise<number | string> {
   return new Promise(resolve => {
     const outgoing = outbound.send(
       { method: 'GET', url, headers, scope: channel.id, timeouts: { ...channel.timeouts, firstByteMs: 10_000 } },

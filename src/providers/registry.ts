@@ -1,9 +1,12 @@
 import { anthropic } from './anthropic/index.ts'
+import { azureOpenai } from './azure-openai/index.ts'
+import { bedrock } from './bedrock/index.ts'
 import { google } from './google/index.ts'
 import { openai } from './openai/index.ts'
 import type { Provider } from './provider.ts'
+import { vertex } from './vertex/index.ts'
 
 /** Every provider by the name that a channel's `provider` gives. */
 export const PROVIDERS: ReadonlyMap<string, Provider> = new Map(
-  [openai, anthropic, google].map(provider => [provider.name, provider]),
+  [openai, anthropic, google, azureOpenai, bedrock, vertex].map(provider => [provider.name, provider]),
 )

@@ -9,12 +9,14 @@ import type { Meter } from '#metering/meter.ts'
 import type { Hold } from '#quota/hold.ts'
 import type { Quota } from '#quota/quota.ts'
 import { planAttempts } from '#routing/plan.ts'
+import { FRAMINGS } from '#wire/framing.ts'
 import { Allowance } from './allowance.ts'
 import { answerHeaders } from './answer-headers.ts'
 import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
 import type { Failure } from './failure.ts'
+import { hostedExchange } from './hosted-exchange.ts'
 import { settle } from './settle.ts'
 import { StreamAttempt } from './stream-attempt.ts'
 import { WholeAttempt } from './whole-attempt.ts'
@@ -112,7 +114,7 @@ export class Relay {
   #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): Omit<AttemptInput, 'hold' | 'allowance'> {
     const { channel } = offer
     const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
-    const exchange = call.work.encode({
+    const encoded = call.work.encode({
       format: endpoint.format,
       upstreamModel: offer.upstreamModel,
       publicModel: model.id,
@@ -127,6 +129,7 @@ export class Relay {
           }
         : undefined,
     })
+    const exchange = hostedExchange(encoded, endpoint)
     return {
       call,
       offer,
@@ -136,27 +139,26 @@ export class Relay {
     }
   }
 
-  #endpointOf({ channel }: Offer, { work }: ClientCall): ChannelEndpoint | undefined {
-    return this.#deps.endpoints.find(channel, work.operation, work.format)
+  #endpointOf({ channel, upstreamModel }: Offer, { work }: ClientCall): ChannelEndpoint | undefined {
+    return this.#deps.endpoints.find(channel, work, upstreamModel)
   }
 
   #request(call: ClientCall, offer: Offer, endpoint: ChannelEndpoint, exchange: Exchange): AttemptInput['request'] {
     const { channel } = offer
-    return {
+    const request = {
       method: 'POST',
       url: endpoint.url(offer.upstreamModel, call.work.isStream),
       headers: {
         'content-type': 'application/json',
-        accept: call.work.isStream ? 'text/event-stream' : 'application/json',
+        accept: call.work.isStream ? FRAMINGS[endpoint.framing].contentType : 'application/json',
         'accept-encoding': 'identity',
         'user-agent': 'tollgate',
-        ...endpoint.provider.auth(this.#deps.endpoints.nextKey(channel)),
         ...exchange.headers,
       },
       body: exchange.body,
-      scope: channel.id,
-      timeouts: channel.timeouts,
-    }
+    } as const
+    const headers = this.#deps.endpoints.authorize(channel, request)
+    return { ...request, headers, scope: channel.id, timeouts: channel.timeouts }
   }
 
   /** @returns the failure when the client has seen nothing; otherwise the call is over */

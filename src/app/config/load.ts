@@ -4,8 +4,9 @@ import { buildCatalog, parseDurationMs } from '#catalog/build.ts'
 import type { Catalog } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
+import { type ChannelRules, checkChannels, fileSchema } from './channel-rules.ts'
 import { ConfigError } from './config-error.ts'
-import { FileConfig } from './schema.ts'
+import type { FileConfig } from './schema.ts'
 
 /** The configuration file with every default filled in. */
 export interface Config {
@@ -23,8 +24,8 @@ export interface Config {
 }
 
 export interface LoadOptions {
-  /** Names of the adapters that exist. */
-  readonly providers: ReadonlySet<string>
+  /** The adapters that exist, by name, and what their channels may say. */
+  readonly providers: ReadonlyMap<string, ChannelRules>
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
@@ -66,7 +67,7 @@ export function parseConfig(text: string, source: string, { providers, variables
   if (missing.length > 0)
     throw new ConfigError(missing.map(({ line, problem }) => `${source}:${line}: ${problem}`).join('\n'))
   const value: unknown = document.toJS() ?? {}
-  const misfits = violations(FileConfig, value)
+  const misfits = violations(fileSchema(value, providers), value)
   if (misfits.length > 0) {
     throw new ConfigError(
       misfits
@@ -77,8 +78,9 @@ export function parseConfig(text: string, source: string, { providers, variables
   const config = value as FileConfig
   const { catalog, problems } = buildCatalog(
     { channels: config.channels ?? [], models: config.models ?? [] },
-    providers,
+    new Set(providers.keys()),
   )
+  problems.push(...checkChannels(config.channels ?? [], providers))
   if (problems.length > 0)
     throw new ConfigError(problems.map(({ path, message }) => `${at(path)}: ${message}`).join('\n'))
   return {
