@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { BedrockRuntimeClient, InvokeModelCommand } from '@aws-sdk/client-bedrock-runtime'
 import type { Headers } from '../provider.ts'
-import { signatureV4 } from './signature-v4.ts'
+import { type AwsCredentials, signatureV4 } from './signature-v4.ts'
 
-const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
+const CREDENTIALS: AwsCredentials = {
+  accessKeyId: 'AKIDEXAMPLE',
+  secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
+}
 
 /** One of AWS's published vectors ("Signature Version 4 test suite"), which all have this account, place and day. */
 interface Vector {
@@ -130,11 +133,11 @@ interface SentRequest {
 }
 
 /** What the SDK would send. */
-async function signedBySdk(modelId: string, credentials: typeof CREDENTIALS): Promise<SentRequest> {
+async function signedBySdk(modelId: string, credentials: AwsCredentials): Promise<SentRequest> {
   const sent = Promise.withResolvers<SentRequest>()
   const client = new BedrockRuntimeClient({
     region: 'eu-central-1',
-    credentials,
+    credentials: credentials as never,
     maxAttempts: 1,
     requestHandler: {
       handle: (request: SentRequest) => {

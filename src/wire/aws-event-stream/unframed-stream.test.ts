@@ -30,7 +30,12 @@ const EVENTS = [
 ]
 
 function open(): UnframedStream {
-  const facts = messages.passThrough.readRequest({ model: 'm', max_tokens: 5, messages: [], stream: true })
+  const facts = messages.passThrough.readRequest({
+    model: 'm',
+    max_tokens: 5,
+    messages: [{ role: 'user', content: 'x' }],
+    stream: true,
+  })
   return new UnframedStream(messages.passThrough.editStream(facts, target({ publicModel: 'm' })))
 }
 
