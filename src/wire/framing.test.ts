@@ -3,10 +3,11 @@ import { describe, it } from 'node:test'
 import { EventStreamCodec } from '@smithy/eventstream-codec'
 import { fromUtf8, toUtf8 } from '@smithy/util-utf8'
 import fc from 'fast-check'
-import { cutBytes, cutPlaces } from '../../../test/support/cut.ts'
-import { target } from '../../../test/support/target.ts'
-import { messages } from '../messages/index.ts'
-import { UnframedStream } from './unframed-stream.ts'
+import type { StreamCodec } from '#core/work.ts'
+import { cutBytes, cutPlaces } from '../../test/support/cut.ts'
+import { target } from '../../test/support/target.ts'
+import { FRAMINGS } from './framing.ts'
+import { messages } from './messages/index.ts'
 
 const official = new EventStreamCodec(toUtf8, fromUtf8)
 
@@ -29,14 +30,14 @@ const EVENTS = [
   { type: 'message_stop', 'amazon-bedrock-invocationMetrics': { inputTokenCount: 3 } },
 ]
 
-function open(): UnframedStream {
+function open(): StreamCodec {
   const facts = messages.passThrough.readRequest({
     model: 'm',
     max_tokens: 5,
     messages: [{ role: 'user', content: 'x' }],
     stream: true,
   })
-  return new UnframedStream(messages.passThrough.editStream(facts, target({ publicModel: 'm' })))
+  return FRAMINGS['aws-event-stream'].unframe(messages.passThrough.editStream(facts, target({ publicModel: 'm' })))
 }
 
 function read(pieces: readonly Buffer[]): string {
@@ -48,7 +49,7 @@ function read(pieces: readonly Buffer[]): string {
   return [...output, stream.finish()].map(bytes => Buffer.from(bytes).toString()).join('')
 }
 
-describe('UnframedStream', () => {
+describe('the framing aws-event-stream', () => {
   it('gives the codec of a format the server-sent events that it knows, wherever the bytes are cut', () => {
     const bytes = Buffer.concat(EVENTS.map(chunk))
     const expected = EVENTS.map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
