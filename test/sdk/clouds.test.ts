@@ -215,20 +215,24 @@ function answerAsClaude(request: DoorRequest, response: Parameters<CloudDoor['in
   void claude(seen, isBedrock ? inEventStream(response) : response, response.socket as never)
 }
 
+function eventMessage(headers: Readonly<Record<string, string>>, payload: unknown): Uint8Array {
+  const typed = Object.entries(headers).map(([name, value]) => [`:${name}`, { type: 'string' as const, value }])
+  return official.encode({ headers: Object.fromEntries(typed), body: fromUtf8(JSON.stringify(payload)) })
+}
+
+/** An event of a model's own API, as Bedrock passes it on. */
+function chunkMessage(event: unknown): Uint8Array {
+  const bytes = Buffer.from(JSON.stringify(event)).toString('base64')
+  return eventMessage({ 'message-type': 'event', 'event-type': 'chunk', 'content-type': 'application/json' }, { bytes })
+}
+
 /** A response that is written server-sent events, and sends messages of an AWS event stream if it is a stream. */
 function inEventStream(response: Parameters<CloudDoor['inside']>[1]): typeof response {
   return Object.assign(Object.create(response), {
     setHeader: (name: string, value: string) =>
       response.setHeader(name, value === 'text/event-stream' ? 'application/vnd.amazon.eventstream' : value),
     writeHead: response.writeHead.bind(response),
-    write: (frame: string) => {
-      const bytes = Buffer.from(frame.split('data: ')[1]?.trim() ?? '').toString('base64')
-      const headers = { ':message-type': 'event', ':event-type': 'chunk', ':content-type': 'application/json' }
-      const typed = Object.entries(headers).map(([name, value]) => [name, { type: 'string' as const, value }])
-      return response.write(
-        official.encode({ headers: Object.fromEntries(typed), body: fromUtf8(JSON.stringify({ bytes })) }),
-      )
-    },
+    write: (frame: string) => response.write(chunkMessage(JSON.parse(frame.split('data: ')[1] ?? ''))),
     end: response.end.bind(response),
   })
 }
@@ -412,6 +416,62 @@ describe('what else clouds offer', () => {
       assert.equal((await ask('azure-v1', CONVERSATION, format, 'stream')).text, 'Hi.')
     }
     door.inside = leadTo(mock.url)
+  })
+})
+
+describe('a stream from Bedrock', () => {
+  const started = {
+    type: 'message_start',
+    message: { ...messagesVendor.answer(false), content: [], stop_reason: null },
+  }
+  const opened = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
+  const said = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Half an' } }
+  const throttled = eventMessage(
+    { 'message-type': 'exception', 'exception-type': 'throttlingException' },
+    { message: 'Slow.' },
+  )
+
+  const streaming = (...messages: Uint8Array[]) => {
+    door.inside = ({ path: asked, ...request }, response) => {
+      if (!asked.startsWith('/model/')) return leadTo(mock.url)({ path: asked, ...request }, response)
+      response.setHeader('content-type', 'application/vnd.amazon.eventstream')
+      for (const message of messages) response.write(message)
+      response.end()
+    }
+  }
+  after(() => {
+    door.inside = leadTo(mock.url)
+  })
+
+  it('that breaks with an exception after words is an error in the client’s stream, and is recorded as cut', async () => {
+    streaming(...[started, opened, said].map(chunkMessage), throttled)
+    const request = { model: 'bedrock-claude', max_tokens: 50, messages: [{ role: 'user' as const, content: 'Hi' }] }
+    const stream = anthropic().messages.stream(request)
+    const words: string[] = []
+    stream.on('text', text => words.push(text))
+    await assert.rejects(stream.finalMessage(), /No provider can take this request at the moment/)
+    assert.deepEqual(words, ['Half an'])
+    const line = await eventually('the log line', () =>
+      gateway
+        .lines('request.completed')
+        .findLast(({ model: id, outcome }) => id === 'bedrock-claude' && outcome === 'cut'),
+    )
+    assert.ok(Number(line.completion_tokens) > 0)
+    assert.equal(line.cost_usd, '0')
+  })
+
+  it('that ends inside a message is not taken for whole', async () => {
+    const half = chunkMessage(said)
+    streaming(...[started, opened].map(chunkMessage), half.subarray(0, half.length - 5))
+    await assert.rejects(ask('bedrock-claude', CONVERSATION, 'chat-completions', 'stream'))
+  })
+
+  it('that begins with an exception has begun nothing: the client is told so, with its status', async () => {
+    streaming(throttled)
+    await assert.rejects(
+      ask('bedrock-claude', CONVERSATION, 'chat-completions', 'stream'),
+      (error: unknown) => error instanceof OpenAI.APIError && error.status === 503,
+    )
   })
 })
 
