@@ -18,13 +18,15 @@ const ROOMS = {
     ['core', 'catalog', 'ledger', 'quota', 'storage'],
     'metering records what happened; it calls no upstream and knows no caller',
   ],
+  'budget-alerts': [['core', 'storage'], 'alerts read what there is and tell; they stop nobody'],
+  reconciliation: [['core', 'storage'], 'who checks the books trusts no other room’s word for them'],
   'stored-responses': [['core', 'storage'], 'what a response says is read in wire; here it is kept and given back'],
   relay: [
     ['core', 'wire', 'http/outbound', 'providers', 'catalog', 'tenants', 'routing', 'quota', 'metering'],
     'the relay runs a call; endpoints and the control plane stand above it',
   ],
   api: [
-    ['core', 'wire', 'http/inbound', 'catalog', 'tenants', 'stored-responses', 'relay'],
+    ['core', 'wire', 'http/inbound', 'catalog', 'tenants', 'stored-responses', 'quota', 'relay'],
     'endpoints hold no logic: decode, hand over, encode',
   ],
   management: [

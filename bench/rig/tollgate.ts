@@ -89,7 +89,8 @@ function configFor(upstreamUrl: string): string {
     price: { input: "0.25", output: "2.00", cache_read: "0.025", per: 1M }
     offers: [{ channel: ${format}, upstream_model: upstream-model }]`,
   )
-  return `bootstrap: { credit: "1000000" }\nchannels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n`
+  const limits = 'limits: { requests_per_minute: { user: 1000000 } }'
+  return `bootstrap: { credit: "1000000" }\n${limits}\nchannels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n`
 }
 
 const PROVIDERS: Readonly<Record<Format, { readonly provider: string; readonly path: string }>> = {

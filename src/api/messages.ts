@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { Fault } from '#core/fault.ts'
+import { anthropicRateHeaders } from '#http/inbound/rate-headers.ts'
 import type { AnyRoute, Inbound } from '#http/inbound/route.ts'
 import { chatWork } from '#wire/chat.ts'
 import { messages as format } from '#wire/messages/index.ts'
@@ -11,6 +12,7 @@ export function messages(deps: ApiDeps): AnyRoute {
   return inferenceRoute(deps, {
     path: '/v1/messages',
     work: request => chatWork(format, request.body, { headers: upstreamHeaders(request) }),
+    spellRate: anthropicRateHeaders,
     encodeFault: format.encodeFault,
     docs: {
       tag: 'Chat',
@@ -26,6 +28,7 @@ export function messageTokens(deps: ApiDeps): AnyRoute {
   return inferenceRoute(deps, {
     path: '/v1/messages/count_tokens',
     work: request => tokenCountWork(format, request.body, { headers: upstreamHeaders(request) }),
+    spellRate: anthropicRateHeaders,
     encodeFault: format.encodeFault,
     docs: {
       tag: 'Chat',

@@ -1,22 +1,21 @@
 import { type TSchema, Type } from 'typebox'
 import type { Catalog, DeliveryTier, Model } from '#catalog/catalog.ts'
-import { RATE_NAMES } from '#catalog/price.ts'
+import { type ReadablePrice, readablePrice } from '#catalog/price.ts'
 import { unknownModel, visibleModels } from '#catalog/resolve.ts'
 import { RECOMMENDATIONS } from '#catalog/schema.ts'
 import { errorBody, Fault } from '#core/fault.ts'
 import type { ModelCard } from '#core/model-card.ts'
-import { formatDecimal } from '#core/money.ts'
+import { anthropicRateHeaders, type rateHeaders } from '#http/inbound/rate-headers.ts'
 import { type AnyRoute, defineRoute, type Inbound, type Route, sendJson } from '#http/inbound/route.ts'
-import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Principal } from '#tenants/principal.ts'
 import type { ListingFormat } from '#wire/format.ts'
 import { generateContent } from '#wire/generate-content/index.ts'
 import { ModelPage, ModelRecord as NativeModelRecord } from '#wire/generate-content/model-list.ts'
 import { messages } from '#wire/messages/index.ts'
+import { admitCaller, type CallerDeps } from './caller.ts'
 import { isNativeCaller, nativeCredentialOf } from './credential.ts'
 
-export interface ModelsDeps {
-  readonly authenticator: Authenticator
+export interface ModelsDeps extends CallerDeps {
   catalog(): Catalog
 }
 
@@ -29,7 +28,9 @@ const ModelRecord = Type.Object(
     scene: Type.String(),
     capabilities: Type.Array(Type.String()),
     recommended_for: Type.Array(Type.String()),
-    pricing: Type.Unknown({ description: 'US dollars by delivery tier, as decimals a million tokens or a request' }),
+    pricing: Type.Unknown({
+      description: 'US dollars by delivery tier, as decimals a million tokens, a request or a unit',
+    }),
   },
   { additionalProperties: true },
 )
@@ -41,6 +42,7 @@ interface Dialect {
   one(model: Model): Record<string, unknown>
   many(models: readonly Model[], query: URLSearchParams): Record<string, unknown>
   readonly encodeFault?: Route['encodeFault']
+  readonly spellRate?: typeof rateHeaders
 }
 
 const OWN: Dialect = Object.freeze({
@@ -56,7 +58,7 @@ function foreign({ modelListing, encodeFault }: ListingFormat): Dialect {
   }
 }
 
-const ANTHROPIC = foreign(messages)
+const ANTHROPIC: Dialect = { ...foreign(messages), spellRate: anthropicRateHeaders }
 const GOOGLE = foreign(generateContent)
 
 /** Three families ask at one address, and are told apart by headers that only their SDKs send. */
@@ -76,14 +78,14 @@ export function models(deps: ModelsDeps): AnyRoute[] {
   ]
 }
 
-function listRoute({ authenticator, catalog }: ModelsDeps, path: string, response: TSchema): AnyRoute {
+function listRoute(deps: ModelsDeps, path: string, response: TSchema): AnyRoute {
   return defineRoute<Principal>({
-    ...common(authenticator),
+    ...common(deps),
     path,
     handle: (request, principal) => {
       const { query, sink } = request
       const wanted = recommendation(query.get('recommended_for'))
-      const visible = visibleModels(catalog(), principal.models)
+      const visible = visibleModels(deps.catalog(), principal.models)
       const listed = visible.filter(model => wanted === undefined || model.recommendedFor.includes(wanted))
       sendJson(sink, 200, dialectOf(request).many(listed, query))
     },
@@ -93,21 +95,22 @@ function listRoute({ authenticator, catalog }: ModelsDeps, path: string, respons
       security: 'api-key',
       query: Type.Object({ recommended_for: Type.Optional(Type.Enum(RECOMMENDATIONS)) }),
       response,
-      errors: [400, 401],
+      errors: [400, 401, 429],
     },
   })
 }
 
-function recordRoute({ authenticator, catalog }: ModelsDeps, path: string, response: TSchema): AnyRoute {
+function recordRoute(deps: ModelsDeps, path: string, response: TSchema): AnyRoute {
   return defineRoute<Principal>({
-    ...common(authenticator),
+    ...common(deps),
     path,
     handle: (request, principal) => {
       const id = request.params['*'] ?? ''
-      const model = catalog().models.get(id)
+      const catalog = deps.catalog()
+      const model = catalog.models.get(id)
       // A key that may not use a model is not told that it exists.
       const isVisible = !principal.models || principal.models.includes(id)
-      if (!model || !isVisible) throw unknownModel(catalog(), id, principal.models)
+      if (!model || !isVisible) throw unknownModel(catalog, id, principal.models)
       sendJson(request.sink, 200, dialectOf(request).one(model))
     },
     docs: {
@@ -115,18 +118,16 @@ function recordRoute({ authenticator, catalog }: ModelsDeps, path: string, respo
       summary: "One model, in the words of the caller's SDK",
       security: 'api-key',
       response,
-      errors: [400, 401],
+      errors: [400, 401, 429],
     },
   })
 }
 
-function common(
-  authenticator: Authenticator,
-): Pick<Route<Principal>, 'method' | 'bodyBytesMax' | 'authorize' | 'encodeFault'> {
+function common(deps: ModelsDeps): Pick<Route<Principal>, 'method' | 'bodyBytesMax' | 'authorize' | 'encodeFault'> {
   return {
     method: 'GET',
     bodyBytesMax: 0,
-    authorize: request => authenticator.inference(nativeCredentialOf(request)),
+    authorize: request => admitCaller(deps, request, nativeCredentialOf(request), dialectOf(request).spellRate),
     encodeFault: (fault, request) =>
       dialectOf(request).encodeFault?.(fault, request) ?? { status: fault.status, body: errorBody(fault) },
   }
@@ -175,20 +176,11 @@ function toCard({ id, name, description, createdAt, scene, limits }: Model): Mod
   }
 }
 
-const ATTO_PLACES = 18
-const MILLION_PLACES = 6
-
 /** The first offer of each tier speaks for it: offers are tried in that order. */
 function toPricing({ offers }: Model): Record<string, unknown> {
-  const tiers = new Map<DeliveryTier, Record<string, string>>()
+  const delivery = new Map<DeliveryTier, ReadablePrice>()
   for (const { channel, price } of offers) {
-    if (tiers.has(channel.tier)) continue
-    const rates = RATE_NAMES.flatMap(name => {
-      const rate = price.rates[name]
-      if (rate === undefined) return []
-      return [[name, formatDecimal(rate, name === 'request' ? ATTO_PLACES : ATTO_PLACES - MILLION_PLACES)]]
-    })
-    tiers.set(channel.tier, Object.fromEntries(rates))
+    if (!delivery.has(channel.tier)) delivery.set(channel.tier, readablePrice(price))
   }
-  return { currency: 'USD', per_tokens: 1_000_000, ...Object.fromEntries(tiers) }
+  return { currency: 'USD', per_tokens: 1_000_000, ...Object.fromEntries(delivery) }
 }

@@ -2,15 +2,14 @@ import { Type } from 'typebox'
 import { Fault } from '#core/fault.ts'
 import { type AnyRoute, defineRoute, type Inbound, type Route, type RouteDocs, sendJson } from '#http/inbound/route.ts'
 import type { StoredResponses } from '#stored-responses/stored-responses.ts'
-import type { Authenticator } from '#tenants/authenticator.ts'
 import type { Principal } from '#tenants/principal.ts'
 import { ResponsesResponse } from '#wire/responses/schema.ts'
 import { referencesIn, withReferred } from '#wire/responses/self-contained.ts'
+import { admitCaller, type CallerDeps } from './caller.ts'
 import { credentialOf } from './credential.ts'
 import { ItemPage, ItemPageQuery, itemPage } from './item-page.ts'
 
-export interface StoredResponsesDeps {
-  readonly authenticator: Authenticator
+export interface StoredResponsesDeps extends CallerDeps {
   readonly storedResponses: StoredResponses
 }
 
@@ -69,15 +68,16 @@ interface StoredResponseEndpoint extends Pick<Route, 'method' | 'path'> {
 }
 
 function storedResponseRoute(
-  { authenticator, storedResponses: stored }: StoredResponsesDeps,
+  deps: StoredResponsesDeps,
   { method, path, handle, docs }: StoredResponseEndpoint,
 ): AnyRoute {
   return defineRoute<Principal>({
     method,
     path,
     bodyBytesMax: 0,
-    authorize: request => authenticator.inference(credentialOf(request)),
-    handle: (request, { workspaceId }) => handle(request, stored, workspaceId, request.params.responseId ?? ''),
-    docs: { tag: 'Chat', ...docs, security: 'api-key', errors: [400, 401, 404, 503] },
+    authorize: request => admitCaller(deps, request, credentialOf(request)),
+    handle: (request, { workspaceId }) =>
+      handle(request, deps.storedResponses, workspaceId, request.params.responseId ?? ''),
+    docs: { tag: 'Chat', ...docs, security: 'api-key', errors: [400, 401, 404, 429, 503] },
   })
 }

@@ -2,27 +2,29 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import { apiRoutes } from '#api/routes.ts'
+import { PriceRegister } from '#catalog/price-register.ts'
 import { openApiDocument } from '#http/inbound/openapi.ts'
 import { InboundServer } from '#http/inbound/server.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
 import type { Logger } from '#lib/log.ts'
-import { Loop } from '#lib/loop.ts'
 import { managementRoutes } from '#management/routes.ts'
 import { Journal } from '#metering/journal/journal.ts'
 import { Meter } from '#metering/meter.ts'
-import { ensurePartitions } from '#metering/partitions.ts'
 import { Shipper } from '#metering/shipper.ts'
 import { PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
+import { Rates } from '#quota/rate/rates.ts'
+import { rateBoard } from '#quota/rate/store.ts'
 import { Endpoints } from '#relay/endpoints.ts'
 import { Relay } from '#relay/relay.ts'
-import { ChangeFeed, pruneChanges } from '#storage/changes.ts'
+import { ChangeFeed } from '#storage/changes.ts'
 import { type Database, openDatabase, ping } from '#storage/database.ts'
 import { StoredResponses } from '#stored-responses/stored-responses.ts'
 import { Authenticator } from '#tenants/authenticator.ts'
 import { CredentialHasher } from '#tenants/credential.ts'
 import type { Environment } from './config/environment.ts'
+import { backgroundDuties, type Duty } from './duties.ts'
 import type { Foundation } from './foundation.ts'
 import { listenOn } from './listen.ts'
 import { loadNodeId } from './node-identity.ts'
@@ -31,12 +33,14 @@ import { systemRoutes } from './system-routes.ts'
 import { Telemetry } from './telemetry.ts'
 
 const DATABASE_CONNECTIONS_MAX = 10
-const HOUSEKEEPING_MS = 60 * 60_000
 const READINESS_PATIENCE_MS = 2_000
 /** After the drain deadline, streams are told to end; this long they have to do it. */
 const STOP_PATIENCE_MS = 5_000
-/** How long a stopping node waits for the database to take its last records; they are safe in the journal. */
-const SHIPPING_PATIENCE_MS = 10_000
+/**
+ * How long a stopping node waits for the database to take its last records, which are safe in the journal, and to take
+ * back its leases, which others get when it is back or has been silent for long.
+ */
+const PARTING_PATIENCE_MS = 10_000
 
 export interface NodeOptions {
   readonly environment: Environment
@@ -61,15 +65,17 @@ export class ServingNode {
   readonly #log: Logger
   readonly #settings: Settings
   readonly #database: Database
+  readonly #prices: PriceRegister
   readonly #feed: ChangeFeed
   readonly #journal: Journal
   readonly #shipper: Shipper
   readonly #quota: Quota
+  readonly #rates: Rates
   readonly #outbound: OutboundClient
   readonly #relay: Relay
   readonly #server: InboundServer
   readonly #storedResponses: StoredResponses
-  readonly #housekeeping: Loop
+  readonly #duties: readonly Duty[]
   readonly #environment: Environment
   /** What this process counts. */
   readonly metrics: Registry
@@ -96,6 +102,7 @@ export class ServingNode {
       connectionsMax: DATABASE_CONNECTIONS_MAX,
       onIdleError: error => log.warn({ cause: error.message }, 'database.connection_lost'),
     })
+    this.#prices = new PriceRegister(this.#database)
     this.#feed = new ChangeFeed({
       database: this.#database,
       address: foundation.address,
@@ -112,6 +119,13 @@ export class ServingNode {
     })
     this.#journal = new Journal({ folder: path.join(folder, 'journal'), onError })
     this.#quota = new Quota({ database: this.#database, nodeId, observer: telemetry.quota, onError })
+    this.#rates = new Rates({
+      board: rateBoard(this.#database),
+      nodeId,
+      siblings: environment.workers,
+      onRefused: kind => telemetry.rateLimited(kind),
+      onError,
+    })
     this.#shipper = new Shipper({
       journal: this.#journal,
       database: this.#database,
@@ -141,30 +155,9 @@ export class ServingNode {
       onUnkept: (error, requestId) => telemetry.responseUnkept(error, requestId),
       onError,
     })
-    this.#housekeeping = new Loop({
-      name: 'housekeeping',
-      intervalMs: HOUSEKEEPING_MS,
-      runOnce: async () => {
-        await ensurePartitions(this.#database, new Date(), new Date())
-        await pruneChanges(this.#database)
-      },
-      onError,
-    })
+    this.#duties = backgroundDuties({ database: this.#database, settings, telemetry, onError })
     this.#server = this.#createServer(options, { authenticator, hasher, telemetry })
-    telemetry.watch({
-      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
-      journal_refusing: {
-        help: 'Whether new work is refused because usage cannot be recorded.',
-        read: () => (this.#journal.refusal === undefined ? 0 : 1),
-      },
-      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
-      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
-      quota_drift: {
-        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
-        read: () => this.#quota.totals.drift,
-      },
-      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
-    })
+    this.#watch(telemetry)
   }
 
   /** @returns the port. @throws ConfigError when it is taken */
@@ -172,14 +165,16 @@ export class ServingNode {
     try {
       await this.#journal.open()
       await this.#feed.start()
+      await this.#prices.enter(this.#settings.current.catalog)
       this.#shipper.start()
       // What an earlier life has spent is posted before its leases are given back.
       await this.#shipper.shipped()
       await this.#quota.start()
-      this.#housekeeping.start()
+      await this.#rates.start()
       this.#storedResponses.start()
+      for (const duty of this.#duties) duty.start()
       const port = await listenOn(this.#server, this.#environment)
-      this.#settings.follow()
+      this.#settings.follow(({ catalog }) => this.#prices.enter(catalog))
       return port
     } catch (error) {
       await this.#release()
@@ -202,14 +197,11 @@ export class ServingNode {
     await Promise.race([drained, deadline])
     this.#relay.stopAll()
     await Promise.race([drained, sleep(STOP_PATIENCE_MS, undefined, { ref: false })])
-    const shipped = this.#shipper
-      .shipped()
-      .then(() => this.#quota.leave())
-      .then(() => true)
-      .catch(() => false)
-    if (!(await Promise.race([shipped, sleep(SHIPPING_PATIENCE_MS, false, { ref: false })]))) {
-      this.#log.warn('usage.left_in_journal')
-    }
+    if (await succeedsInTime(this.#shipper.shipped())) {
+      if (!(await succeedsInTime(this.#quota.leave()))) this.#log.warn('quota.left_leased')
+    } else this.#log.warn('usage.left_in_journal')
+    // Until then its share of each rate counts as in use.
+    await succeedsInTime(this.#rates.leave())
     await this.#release()
     this.#log.info('node.stopped')
   }
@@ -219,9 +211,10 @@ export class ServingNode {
     this.#settings.close()
     await this.#server.close()
     await this.#quota.stop()
+    await this.#rates.stop()
     await this.#shipper.stop()
     await this.#storedResponses.stop()
-    await this.#housekeeping.stop()
+    await Promise.all(this.#duties.map(duty => duty.stop()))
     await this.#feed.stop()
     await this.#journal.close()
     await this.#outbound.close()
@@ -241,14 +234,15 @@ export class ServingNode {
       contentType: registry.contentType,
       metrics: clusterMetrics ?? (() => registry.metrics()),
     }
+    const callers = { authenticator, rates: this.#rates, roleRates: () => this.#settings.current.roleRates }
     const routes = [
       ...apiRoutes({
-        authenticator,
+        ...callers,
         relay: this.#relay,
         storedResponses: this.#storedResponses,
         catalog: () => this.#settings.current.catalog,
       }),
-      ...managementRoutes({ authenticator, database: this.#database, hasher }),
+      ...managementRoutes({ ...callers, database: this.#database, hasher }),
       ...systemRoutes({
         unreadiness: () => this.#unreadiness(),
         metrics,
@@ -258,6 +252,27 @@ export class ServingNode {
     ]
     const document = openApiDocument(routes)
     return new InboundServer({ routes, document, onCompleted: completed => telemetry.requestCompleted(completed) })
+  }
+
+  #watch(telemetry: Telemetry): void {
+    telemetry.watch({
+      open_requests: { help: 'Requests under way.', read: () => this.#server.openCount },
+      journal_refusing: {
+        help: 'Whether new work is refused because usage cannot be recorded.',
+        read: () => (this.#journal.refusal === undefined ? 0 : 1),
+      },
+      quota_leased_usd: { help: 'Leased to this node.', read: () => this.#quota.totals.leased },
+      quota_held_usd: { help: 'Held by requests under way on this node.', read: () => this.#quota.totals.held },
+      quota_drift: {
+        help: 'US dollars by which what is leased differs from the sum of the leases. Must be 0.',
+        read: () => this.#quota.totals.drift,
+      },
+      rate_subjects: {
+        help: 'Organizations and keys with requests in the last minute on this node.',
+        read: () => this.#rates.subjectCount,
+      },
+      change_feed_lag_seconds: { help: 'Age of what is known of key changes.', read: () => this.#feed.lagMs / 1000 },
+    })
   }
 
   async #unreadiness(): Promise<string | undefined> {
@@ -270,6 +285,14 @@ export class ServingNode {
       return 'the database cannot be reached'
     }
   }
+}
+
+async function succeedsInTime(parting: Promise<void>): Promise<boolean> {
+  const success = parting.then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([success, sleep(PARTING_PATIENCE_MS, false, { ref: false })])
 }
 
 async function rejectAfter(ms: number): Promise<never> {

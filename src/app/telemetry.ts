@@ -1,13 +1,22 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { BudgetAlert } from '#budget-alerts/store.ts'
 import { FAULT_KINDS, Fault } from '#core/fault.ts'
 import type { Completed } from '#http/inbound/server.ts'
 import { type Logger, logWide, type WideLevel } from '#lib/log.ts'
 import { scrub } from '#lib/scrub.ts'
 import type { QuotaObserver } from '#quota/quota.ts'
+import type { Difference } from '#reconciliation/store.ts'
 
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const QUOTA_WAIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const OVERHEAD_BUCKETS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5]
+
+interface WatchedGauge {
+  readonly help: string
+  /** All workers say the same; otherwise each has a share of its own. */
+  readonly isShared?: boolean
+  read(): number
+}
 
 /** The one log line of a request and the metrics that it moves. */
 export class Telemetry {
@@ -78,6 +87,12 @@ export class Telemetry {
     help: 'Grants that this node took from balances and key limits.',
     registers: [this.registry],
   })
+  readonly #budgetAlerts = new Counter({
+    name: 'tollgate_budget_alerts_total',
+    help: 'Thresholds of balances and limits that were crossed, by what ran low.',
+    labelNames: ['kind', 'threshold'],
+    registers: [this.registry],
+  })
   readonly #quotaWait = new Histogram({
     name: 'tollgate_quota_wait_seconds',
     help: 'How long requests waited that no lease could admit at once.',
@@ -88,6 +103,13 @@ export class Telemetry {
     name: 'tollgate_quota_refusals_total',
     help: 'Requests that could not be admitted, by reason.',
     labelNames: ['reason'],
+    registers: [this.registry],
+  })
+
+  readonly #rateLimited = new Counter({
+    name: 'tollgate_rate_limited_total',
+    help: 'Requests refused because too many were sent, by whose limit it was.',
+    labelNames: ['subject'],
     registers: [this.registry],
   })
 
@@ -103,11 +125,12 @@ export class Telemetry {
   }
 
   /** Metrics that are read off something when they are asked for. */
-  watch(gauges: Readonly<Record<string, { help: string; read(): number }>>): void {
-    for (const [name, { help, read }] of Object.entries(gauges)) {
+  watch(gauges: Readonly<Record<string, WatchedGauge>>): void {
+    for (const [name, { help, isShared = false, read }] of Object.entries(gauges)) {
       new Gauge({
         name: `tollgate_${name}`,
         help,
+        aggregator: isShared ? 'max' : 'sum',
         registers: [this.registry],
         collect() {
           this.set(read())
@@ -128,6 +151,10 @@ export class Telemetry {
     logWide(this.#log, levelOf(fault, completed), lineOf(completed, fault), 'request.completed')
   }
 
+  rateLimited(subject: string): void {
+    this.#rateLimited.inc({ subject })
+  }
+
   usageShipped(records: number): void {
     this.#shipped.inc(records)
   }
@@ -145,6 +172,20 @@ export class Telemetry {
   /** The credential of a channel could not be fetched or renewed; it is tried again when it is needed. */
   credentialFailed(error: unknown, channelId: string): void {
     this.#log.warn({ channel: channelId, cause: describe(error) }, 'credential.failed')
+  }
+
+  /** The books disagree: a bug, and the evidence of it. */
+  booksDiffer(invariant: string, difference: Difference): void {
+    this.#log.error({ invariant, ...difference }, 'reconcile.difference')
+  }
+
+  budgetCrossed({ kind, organizationId, threshold, ...figures }: BudgetAlert): void {
+    this.#budgetAlerts.inc({ kind, threshold })
+    const about =
+      'balance' in figures
+        ? { balance_usd: figures.balance }
+        : { api_key_id: figures.keyId, used_usd: figures.used, limit_usd: figures.limit }
+    this.#log.warn({ kind, organization_id: organizationId, threshold, ...about }, 'budget.alert')
   }
 
   /** A background duty failed; it will be tried again. */

@@ -3,7 +3,10 @@ import { describe, it } from 'node:test'
 import { buildCatalog, parseDurationMs } from './build.ts'
 import type { ChannelConfig, ModelConfig } from './schema.ts'
 
-const PROVIDERS = new Set(['openai', 'other'])
+const PROVIDERS = new Map([
+  ['openai', { baseUrl: 'https://api.openai.com/v1' }],
+  ['other', { baseUrl: 'https://api.example.com/v1' }],
+])
 const CHANNEL: ChannelConfig = { id: 'main', provider: 'openai' }
 const MODEL: ModelConfig = {
   id: 'gpt-5',
@@ -45,6 +48,7 @@ describe('buildCatalog', () => {
         jsonSchemas: undefined,
         customTools: undefined,
         shortToolIds: undefined,
+        translationOptions: undefined,
       },
       settings: {},
     })
@@ -91,6 +95,7 @@ describe('buildCatalog', () => {
             json_schemas: false,
             custom_tools: false,
             short_tool_ids: true,
+            translation_options: true,
           },
         },
       ],
@@ -111,6 +116,7 @@ describe('buildCatalog', () => {
       jsonSchemas: false,
       customTools: false,
       shortToolIds: true,
+      translationOptions: true,
     })
     assert.deepEqual(build([{ ...CHANNEL, api_key: 'a' }], []).catalog.channels.get('main')?.apiKeys, ['a'])
     const model = catalog.models.get('gpt-5')
@@ -121,7 +127,7 @@ describe('buildCatalog', () => {
     const offers = [{ channel: 'main', price: { input: '3', output: '4' }, upstream_model: 'x' }, { channel: 'main' }]
     const [own, shared] = build([CHANNEL], [{ ...MODEL, offers }]).catalog.models.get('gpt-5')?.offers ?? []
     assert.deepEqual([own?.upstreamModel, shared?.upstreamModel], ['x', 'gpt-5'])
-    assert.deepEqual([own?.price.rates.input, shared?.price.rates.input], [3_000_000_000_000n, 1_000_000_000_000n])
+    assert.deepEqual([own?.price.rates.input, shared?.price.rates.input], [300_000_000_000_000n, 100_000_000_000_000n])
   })
 
   it('shows only public models, and checks the others all the same', () => {
@@ -137,13 +143,58 @@ describe('buildCatalog', () => {
 
   it('refuses a model without a price, and one whose price leaves something open', () => {
     assert.match(
-      problemsOf({ price: undefined as never })[0] ?? '',
-      /^models\.0\.offers\.0: model "gpt-5" has no price/,
+      problemsOf({ id: 'gpt-5-turbo', price: undefined as never })[0] ?? '',
+      /^models\.0\.offers\.0: model "gpt-5-turbo" has no price at channel "main": .* add e\.g\. price: \{/,
     )
     assert.match(problemsOf({ price: { input: '1' } })[0] ?? '', /lacks output; write "0"/)
     assert.match(problemsOf({ price: {} })[0] ?? '', /lacks input and output/)
     assert.deepEqual(problemsOf({ price: { request: '0.01' } }), [])
     assert.deepEqual(problemsOf({ scene: 'embedding', price: { input: '0' } }), [])
+  })
+
+  it('takes from the price book what nobody stated, for the model that the upstream is asked for', () => {
+    const offers = [{ channel: 'main', upstream_model: 'gpt-5-mini-2025-08-07' }]
+    const { catalog, problems } = build([CHANNEL], [{ id: 'small', scene: 'chat', offers }])
+    assert.deepEqual(problems, [])
+    const [offer] = catalog.models.get('small')?.offers ?? []
+    assert.deepEqual(
+      [offer?.priceOrigin, offer?.price.book?.entry, offer?.price.rates.output],
+      ['book', 'openai/gpt-5-mini', 200_000_000_000_000n],
+    )
+  })
+
+  it('takes the entry of the price book that a price names', () => {
+    const { catalog, problems } = build([CHANNEL], [{ ...MODEL, price: { book: 'anthropic/claude-haiku-4-5' } }])
+    assert.deepEqual(problems, [])
+    assert.equal(catalog.models.get('gpt-5')?.offers[0]?.price.rates.cache_write_1h, 200_000_000_000_000n)
+    assert.match(problemsOf({ price: { book: 'openai/gpt-5-miny' } })[0] ?? '', /is it "gpt-5-mini"/)
+    assert.match(problemsOf({ price: { book: 'openai/gpt-5', input: '1' } })[0] ?? '', /cannot also have input/)
+  })
+
+  it('refuses tiers that are out of order, or leave open what a long request costs', () => {
+    const short = { input: '1', output: '2', cache_read: '0.1' }
+    const problems = (...tiers: NonNullable<ModelConfig['price']>['tiers'][]) =>
+      tiers.map(each => problemsOf({ price: { ...short, tiers: each as never } })[0] ?? '')
+    const [unordered, lacking, adding] = problems(
+      [
+        { above: 300_000, ...short },
+        { above: 200_000, ...short },
+      ],
+      [{ above: 200_000, input: '2', output: '4' }],
+      [{ above: 200_000, ...short, cache_write_5m: '1' }],
+    )
+    assert.match(unordered ?? '', /from shorter to longer/)
+    assert.match(lacking ?? '', /tier above 200000 of model "gpt-5" lacks cache_read; what costs the same/)
+    assert.match(adding ?? '', /has cache_write_5m, which the price before the tiers lacks/)
+  })
+
+  it('refuses to charge by what nothing counts, and half a price by the token', () => {
+    assert.match(
+      problemsOf({ price: { input: '1', output: '1', second: '1' } })[0] ?? '',
+      /cannot be charged by the second/,
+    )
+    assert.match(problemsOf({ price: { input: '1', request: '1' } })[0] ?? '', /lacks output/)
+    assert.deepEqual(problemsOf({ scene: 'audio', price: { second: '0.0001' } }), [])
   })
 
   it('refuses a price that cannot be exact', () => {

@@ -1,39 +1,47 @@
-import type { Scene } from '#core/scene.ts'
 import type { Catalog, Channel, Model, Offer } from './catalog.ts'
-import { type Price, parsePrice, type RateName } from './price.ts'
-import { ChannelConfig, type ModelConfig, type PriceConfig } from './schema.ts'
+import { BUNDLED_BOOK } from './price-book.ts'
+import { type PriceSource, priceOffer } from './pricing.ts'
+import { ChannelConfig, type ModelConfig } from './schema.ts'
 
 /** A mistake in the declared channels or models: where, and what to do about it. */
 export interface CatalogProblem {
   /** Path into the configuration: `['models', 2, 'offers', 0, 'channel']`. */
   readonly path: readonly (string | number)[]
   readonly message: string
+  /** Whose price it is about. */
+  readonly offer?: { readonly model: string; readonly channel: string }
 }
 
 /** Generous where silence is normal: reasoning models think for minutes before and between bytes. */
 const TIMEOUTS_DEFAULT = { connectMs: 5_000, firstByteMs: 120_000, idleMs: 120_000 }
-
-/** What a price must at least say for a kind of work, unless it charges per request. */
-const NEEDED_RATES: Partial<Record<Scene, readonly RateName[]>> = {
-  chat: ['input', 'output'],
-  embedding: ['input'],
-}
 
 export interface CatalogConfig {
   readonly channels: readonly ChannelConfig[]
   readonly models: readonly ModelConfig[]
 }
 
+/** The adapters that exist, by name. */
+export type ProviderAddresses = ReadonlyMap<string, { readonly baseUrl: string | ((settings: Settings) => string) }>
+
+type Settings = Channel['settings']
+
+export interface BuiltCatalog {
+  readonly catalog: Catalog
+  /** Every model as far as it could be read, also those that the snapshot does not show. */
+  readonly models: readonly Model[]
+  readonly problems: readonly CatalogProblem[]
+}
+
 /**
  * Checks what a schema cannot, and builds the snapshot.
  *
- * @param providers names of the adapters that exist
- * @returns every problem found, and the catalog when there is none
+ * @returns every problem found; the catalog is for use when there is none
  */
 export function buildCatalog(
   config: CatalogConfig,
-  providers: ReadonlySet<string>,
-): { catalog: Catalog; problems: CatalogProblem[] } {
+  providers: ProviderAddresses,
+  source: PriceSource = { book: BUNDLED_BOOK, at: new Date() },
+): BuiltCatalog {
   const problems: CatalogProblem[] = []
   const channels = new Map<string, Channel>()
   for (const [i, channel] of config.channels.entries()) {
@@ -41,7 +49,7 @@ export function buildCatalog(
     if (channels.has(channel.id))
       problems.push({ path: [...path, 'id'], message: `channel "${channel.id}" is declared twice` })
     if (!providers.has(channel.provider)) {
-      const known = [...providers].toSorted().join(', ')
+      const known = [...providers.keys()].toSorted().join(', ')
       problems.push({
         path: [...path, 'provider'],
         message: `there is no provider "${channel.provider}"; known: ${known}`,
@@ -52,7 +60,8 @@ export function buildCatalog(
     }
     channels.set(channel.id, fromChannelConfig(channel))
   }
-  const models = new Map<string, Model>()
+  const models: Model[] = []
+  const shown = new Map<string, Model>()
   const seen = new Set<string>()
   for (const [i, model] of config.models.entries()) {
     const path = ['models', i]
@@ -61,10 +70,11 @@ export function buildCatalog(
     if (model.released !== undefined && !isDay(model.released)) {
       problems.push({ path: [...path, 'released'], message: `there is no day ${model.released}` })
     }
-    const offers = fromOffers(model, channels, path, problems)
-    if ((model.visibility ?? 'public') === 'public') models.set(model.id, fromModelConfig(model, offers))
+    const built = fromModelConfig(model, fromOffers(model, { channels, providers, source }, path, problems))
+    models.push(built)
+    if ((model.visibility ?? 'public') === 'public') shown.set(model.id, built)
   }
-  return { catalog: { channels, models }, problems }
+  return { catalog: { channels, models: shown }, models, problems }
 }
 
 function fromChannelConfig(config: ChannelConfig): Channel {
@@ -93,6 +103,7 @@ function fromChannelConfig(config: ChannelConfig): Channel {
       jsonSchemas: quirks.json_schemas,
       customTools: quirks.custom_tools,
       shortToolIds: quirks.short_tool_ids,
+      translationOptions: quirks.translation_options,
     },
     settings: Object.fromEntries(Object.entries(config).filter(([key]) => !(key in ChannelConfig.properties))),
   }
@@ -115,9 +126,15 @@ function fromModelConfig(config: ModelConfig, offers: readonly Offer[]): Model {
   }
 }
 
+interface Surroundings {
+  readonly channels: ReadonlyMap<string, Channel>
+  readonly providers: ProviderAddresses
+  readonly source: PriceSource
+}
+
 function fromOffers(
   model: ModelConfig,
-  channels: ReadonlyMap<string, Channel>,
+  { channels, providers, source }: Surroundings,
   modelPath: readonly (string | number)[],
   problems: CatalogProblem[],
 ): Offer[] {
@@ -125,46 +142,25 @@ function fromOffers(
     const path = [...modelPath, 'offers', i]
     const channel = channels.get(offer.channel)
     if (!channel) {
-      problems.push({
-        path: [...path, 'channel'],
-        message: `offer names channel "${offer.channel}", which is not declared`,
-      })
+      const message = `offer names channel "${offer.channel}", which is not declared`
+      problems.push({ path: [...path, 'channel'], message })
+      return []
     }
-    const price = fromPrice(model, offer.price, path, problems)
-    if (!channel || !price) return []
-    return [{ channel, upstreamModel: offer.upstream_model ?? model.id, price }]
+    const address = addressOf(channel, providers)
+    const upstreamModel = offer.upstream_model ?? model.id
+    const unpriced = { model, channelId: channel.id, address, upstreamModel, own: offer.price }
+    const priced = priceOffer(unpriced, source)
+    if ('price' in priced) return [{ channel, upstreamModel, price: priced.price, priceOrigin: priced.origin }]
+    const about = { model: model.id, channel: channel.id }
+    problems.push(...priced.problems.map(message => ({ path, message, offer: about })))
+    return []
   })
 }
 
-/** The offer's own price or the model's; a model that nobody priced must not be served for nothing. */
-function fromPrice(
-  model: ModelConfig,
-  own: PriceConfig | undefined,
-  path: readonly (string | number)[],
-  problems: CatalogProblem[],
-): Price | undefined {
-  const config = own ?? model.price
-  if (!config) {
-    problems.push({
-      path,
-      message: `model "${model.id}" has no price; add e.g. price: { input: "0.25", output: "2.00", per: 1M }`,
-    })
-    return undefined
-  }
-  const missing =
-    config.request === undefined ? (NEEDED_RATES[model.scene] ?? []).filter(name => config[name] === undefined) : []
-  if (missing.length > 0) {
-    problems.push({
-      path,
-      message: `the price of model "${model.id}" lacks ${missing.join(' and ')}; write "0" for what is free`,
-    })
-  }
-  try {
-    return parsePrice(config)
-  } catch (error) {
-    problems.push({ path, message: `the price of model "${model.id}" cannot be exact: ${(error as Error).message}` })
-    return undefined
-  }
+/** Where a channel reaches its provider; `undefined`: there is no such provider. */
+export function addressOf({ baseUrl, provider, settings }: Channel, providers: ProviderAddresses): string | undefined {
+  const usual = providers.get(provider)?.baseUrl
+  return baseUrl ?? (typeof usual === 'function' ? usual(settings) : usual)
 }
 
 /** `Date.parse` takes the 31st of any month for a day. */

@@ -29,7 +29,11 @@ export interface Offer {
   readonly channel: Channel
   readonly upstreamModel: string
   readonly price: Price
+  readonly priceOrigin: PriceOrigin
 }
+
+/** Who said what an offer costs: the offer, its model, or the price book where neither did. */
+export type PriceOrigin = 'offer' | 'model' | 'book'
 
 export interface Model {
   readonly id: string

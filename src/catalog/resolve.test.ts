@@ -15,7 +15,7 @@ const { catalog } = buildCatalog(
       offers: [{ channel: 'main' }],
     })),
   },
-  new Set(['openai']),
+  new Map([['openai', { baseUrl: 'https://api.openai.com/v1' }]]),
 )
 
 function refusal(id: string, allowed?: readonly string[]): Fault {

@@ -12,17 +12,31 @@ export const RECOMMENDATIONS = ['image', 'video', 'music', '3d'] as const
 
 const closed = { additionalProperties: false } as const
 
+const TOKEN_PRICES = {
+  input: Type.Optional(Decimal),
+  output: Type.Optional(Decimal),
+  cache_read: Type.Optional(Decimal),
+  cache_write_5m: Type.Optional(Decimal),
+  cache_write_1h: Type.Optional(Decimal),
+  reasoning: Type.Optional(Decimal),
+  audio_input: Type.Optional(Decimal),
+  audio_output: Type.Optional(Decimal),
+}
+
+const PriceTierConfig = Type.Object({ above: Type.Integer({ minimum: 1 }), ...TOKEN_PRICES }, closed)
+
 export const PriceConfig = Type.Object(
   {
+    book: Type.Optional(Type.String({ pattern: '^[^/]+/.+$', description: 'An entry of the price book' })),
     per: Type.Optional(Type.Enum(['1M', '1K', 1], { description: 'Tokens that a token price is for' })),
-    input: Type.Optional(Decimal),
-    output: Type.Optional(Decimal),
-    cache_read: Type.Optional(Decimal),
-    cache_write_5m: Type.Optional(Decimal),
-    cache_write_1h: Type.Optional(Decimal),
-    audio_input: Type.Optional(Decimal),
-    audio_output: Type.Optional(Decimal),
+    ...TOKEN_PRICES,
+    tiers: Type.Optional(Type.Array(PriceTierConfig, { minItems: 1 })),
     request: Type.Optional(Decimal),
+    image: Type.Optional(Decimal),
+    second: Type.Optional(Decimal),
+    character: Type.Optional(Decimal),
+    megapixel: Type.Optional(Decimal),
+    page: Type.Optional(Decimal),
   },
   closed,
 )
@@ -61,6 +75,7 @@ export const ChannelConfig = Type.Object(
           json_schemas: Type.Optional(Type.Boolean()),
           custom_tools: Type.Optional(Type.Boolean()),
           short_tool_ids: Type.Optional(Type.Boolean()),
+          translation_options: Type.Optional(Type.Boolean()),
         },
         closed,
       ),
@@ -99,6 +114,7 @@ export const ModelConfig = Type.Object(
   closed,
 )
 
+export type PriceTierConfig = Static<typeof PriceTierConfig>
 export type PriceConfig = Static<typeof PriceConfig>
 export type ChannelConfig = Static<typeof ChannelConfig>
 export type ModelConfig = Static<typeof ModelConfig>

@@ -1,8 +1,12 @@
 import { type Command, Option } from 'commander'
 import { ConfigError } from '#app/config/config-error.ts'
+import { canonicalDecimal } from '#core/money.ts'
+import { keyStatus } from '#management/key-status.ts'
+import { readKeyUsages } from '#quota/store.ts'
 import type { Database, DatabaseTransaction } from '#storage/database.ts'
 import { DELIVERY_POLICIES, type DeliveryPolicy } from '#tenants/principal.ts'
 import {
+  type ApiKey,
   type ApiKeyChanges,
   createApiKey,
   listApiKeys,
@@ -56,23 +60,28 @@ function addList(keys: Command): void {
       withDatabase(async ({ database }) => {
         const { id } = await organizationNamed(database, org)
         const workspaces = await listWorkspaces(database, id)
-        const rows = (
-          await listApiKeys(
-            database,
-            workspaces.map(workspace => workspace.id),
-          )
-        ).map(key => [
+        const listed = await listApiKeys(
+          database,
+          workspaces.map(workspace => workspace.id),
+        )
+        const usages = await readKeyUsages(
+          database,
+          listed.map(key => key.id),
+        )
+        const usedBy = (key: ApiKey) => canonicalDecimal(usages.get(key.id)?.usedAmount ?? '0')
+        const rows = listed.map(key => [
           key.id,
           key.name,
           `${key.keyPrefix}…`,
-          key.status,
+          keyStatus(key, usedBy(key)),
+          `${usedBy(key)} USD`,
           key.limitAmount === undefined ? '-' : `${key.limitAmount} USD`,
           key.models?.join(',') ?? 'all',
           key.expiresAt?.toISOString() ?? '-',
           key.deliveryPolicy ?? '-',
           key.requestsPerMinute === undefined ? '-' : `${key.requestsPerMinute}/min`,
         ])
-        printTable(['ID', 'NAME', 'PREFIX', 'STATUS', 'LIMIT', 'MODELS', 'EXPIRES', 'DELIVERY', 'RATE'], rows)
+        printTable(['ID', 'NAME', 'PREFIX', 'STATUS', 'USED', 'LIMIT', 'MODELS', 'EXPIRES', 'DELIVERY', 'RATE'], rows)
       }),
     )
 }
@@ -85,6 +94,9 @@ function addCreate(keys: Command): void {
     .option('--workspace <workspace>', 'id or name', 'default')
   addSettings(create).action(({ org, workspace, ...settings }: PlaceOptions & SettingOptions) =>
     withDatabase(async ({ database, hasher }) => {
+      if (settings.expires instanceof Date && settings.expires.getTime() <= Date.now()) {
+        throw new ConfigError('--expires has passed already.')
+      }
       const { id: workspaceId } = await workspaceNamed(database, org, workspace)
       const input = { name: NAME_DEFAULT, ...toChanges(settings), workspaceId }
       const { id, credential } = await database

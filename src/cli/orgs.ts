@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { ConfigError } from '#app/config/config-error.ts'
 import { newOrganization } from '#app/new-organization.ts'
+import { loadConfig } from '#app/settings.ts'
 import { formatUsd } from '#core/money.ts'
 import { availableOf, readBalance } from '#ledger/store.ts'
 import { type OrganizationRole, ROLES } from '#tenants/principal.ts'
@@ -15,15 +16,16 @@ export function addOrgs(program: Command): void {
 
   orgs
     .command('list')
-    .description('list organizations with role, workspaces and balance')
+    .description('list organizations with role, workspaces, balance and requests a minute')
     .action(() =>
-      withDatabase(async ({ database }) => {
+      withDatabase(async ({ database, environment }) => {
+        const { roleRates } = await loadConfig({ ...environment, sandboxUrl: undefined })
         const rows = await Promise.all(
           (await listOrganizations(database)).map(async ({ id, name, role, requestsPerMinute }) => {
             const workspaces = await listWorkspaces(database, id)
             const balance = await readBalance(database, id)
             const amount = balance ? `${formatUsd(availableOf(balance))} USD` : '-'
-            const rate = requestsPerMinute === undefined ? '-' : `${requestsPerMinute}/min`
+            const rate = requestsPerMinute === undefined ? `${roleRates[role]}/min by role` : `${requestsPerMinute}/min`
             return [id, name, role, workspaces.map(workspace => workspace.name).join(', '), amount, rate]
           }),
         )

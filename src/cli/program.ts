@@ -1,9 +1,11 @@
 import { Command } from 'commander'
 import { readEnvironment } from '#app/config/environment.ts'
 import { createLogger } from '#lib/log.ts'
+import { addAttempts } from './attempts.ts'
 import { addCredit } from './credit.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
+import { addModels } from './models.ts'
 import { addOrgs } from './orgs.ts'
 import { addReconcile } from './reconcile.ts'
 import { addTokens } from './tokens.ts'
@@ -39,6 +41,8 @@ export function createProgram(): Command {
   addKeys(program)
   addCredit(program)
   addTokens(program)
+  addModels(program)
   addReconcile(program)
+  addAttempts(program)
   return program
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { canonicalDecimal } from '#core/money.ts'
-import { readFindings } from './reconciliation/store.ts'
+import { readFindings } from '#reconciliation/store.ts'
 import { printTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -11,15 +10,11 @@ export function addReconcile(program: Command): void {
     .description('check that accounts, leases, key totals and usage agree')
     .action(() =>
       withDatabase(async ({ database }) => {
-        const findings = await readFindings(database)
+        const findings = await readFindings(database, 'everything')
         for (const { invariant, differences } of findings) {
           process.stdout.write(`${differences.length === 0 ? 'ok  ' : 'FAIL'}  ${invariant}\n`)
           if (differences.length === 0) continue
-          const rows = differences.map(({ subject, expected, found }) => [
-            subject,
-            canonicalDecimal(expected),
-            canonicalDecimal(found),
-          ])
+          const rows = differences.map(({ subject, expected, found }) => [subject, expected, found])
           printTable(['SUBJECT', 'EXPECTED USD', 'FOUND USD'], rows)
         }
         if (findings.some(({ differences }) => differences.length > 0)) process.exitCode = 1

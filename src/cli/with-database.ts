@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { readEnvironment } from '#app/config/environment.ts'
+import { type Environment, readEnvironment } from '#app/config/environment.ts'
 import { DataLock } from '#app/data-lock.ts'
 import { guardSecret, loadSecret } from '#app/secret.ts'
 import { type Database, type DatabaseAddress, openDatabase, ping } from '#storage/database.ts'
@@ -10,6 +10,7 @@ import { CredentialHasher } from '#tenants/credential.ts'
 export interface CommandContext {
   readonly database: Database
   readonly hasher: CredentialHasher
+  readonly environment: Environment
 }
 
 /**
@@ -26,7 +27,7 @@ export async function withDatabase(run: (context: CommandContext) => Promise<voi
   await migrate(database)
   const secret = await loadSecret(environment.secret, environment.dataFolder)
   await guardSecret(database, secret)
-  await run({ database, hasher: new CredentialHasher(secret) })
+  await run({ database, hasher: new CredentialHasher(secret), environment })
 }
 
 async function findDatabase(

@@ -36,6 +36,7 @@ export const FAULT_KINDS = {
   request_timeout: { status: 408, type: 'invalid_request_error', code: 'request_timeout' },
   payload_too_large: { status: 413, type: 'invalid_request_error', code: 'payload_too_large' },
   headers_too_large: { status: 431, type: 'invalid_request_error', code: 'headers_too_large' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_exceeded', code: 'rate_limit_exceeded', retryable: true },
   internal_error: { status: 500, type: 'server_error', code: 'internal_error' },
   upstream_error: { status: 502, type: 'upstream_error', code: 'upstream_error', retryable: true },
   all_channels_failed: { status: 503, type: 'all_channels_failed', code: 'all_channels_failed', retryable: true },

@@ -21,6 +21,8 @@ export interface Work {
   readonly isFree?: true
   /** A fair guess of what the request will use, made without asking anyone; bounded by the model's limits. */
   estimate(limits: ModelLimits): Usage
+  /** What the request may use at most, for what is set aside for it. Kinds of tokens that it cannot have are 0. */
+  bound(limits: ModelLimits): Usage
   /** The request as `target` wants it, and the means to read its answer. Called once per attempt. */
   encode(target: Target): Exchange
   /** What serves when no upstream has an endpoint for it or one that works, where the gateway knows an answer itself. */
@@ -77,6 +79,8 @@ export interface Quirks {
   readonly customTools?: boolean | undefined
   /** `true`: the upstream takes ids of tool calls only with exactly nine letters and digits. */
   readonly shortToolIds?: boolean | undefined
+  /** `true`: the upstream translates by `translation_options`; others are told in words. */
+  readonly translationOptions?: boolean | undefined
 }
 
 /** The public `_routing` object (spec, "What the service does"). */

@@ -32,7 +32,9 @@ export function balance(deps: ManagementDeps): AnyRoute {
         object: Type.Literal('organization_balance'),
         organization_id: Type.String(),
         currency: Type.Literal('USD'),
-        available: Type.Number(),
+        available: Type.Number({
+          description: 'What requests may still be charged. What nodes have leased is part of it: it is not spent yet',
+        }),
         available_decimal: Type.String(),
         credited: Type.Number({ description: 'All that was ever added, less what was taken back' }),
         credited_decimal: Type.String(),

@@ -80,9 +80,16 @@ export function decodeKeySettings(bytes: Buffer, kind: keyof typeof FIND_VIOLATI
       errors.push({ field, message: error.message })
     }
   }
+  if (kind === 'new' && hasPassed(settings.expiresAt))
+    errors.push({ field: 'expires_at', message: 'has passed already' })
   if (errors.length > 0) throw invalidFields(errors)
   refuseForeignCurrency(body.limit_currency)
   return settings
+}
+
+/** A key can be ended by this; none is born dead on purpose. */
+function hasPassed(time: unknown): boolean {
+  return time instanceof Date && time.getTime() <= Date.now()
 }
 
 /** From a field that fits its schema to a setting. @throws RangeError with what is wrong with the field */

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
-import { canonicalDecimal, parseUsd } from '#core/money.ts'
+import { canonicalDecimal } from '#core/money.ts'
 import { type KeyUsage, readKeyUsages } from '#quota/store.ts'
 import type { Database } from '#storage/database.ts'
 import { DELIVERY_POLICIES } from '#tenants/principal.ts'
 import type { ApiKey } from '#tenants/store.ts'
+import { KEY_STATUSES, keyStatus } from './key-status.ts'
 import { usdFields } from './usd-fields.ts'
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
@@ -13,7 +14,7 @@ export const KEY_SUMMARY_FIELDS = {
   id: Type.String(),
   name: Type.String(),
   key_prefix: Type.String({ description: 'What the key begins with' }),
-  status: Type.Enum(['active', 'inactive', 'revoked', 'expired', 'limit_reached']),
+  status: Type.Enum(KEY_STATUSES),
   limit_amount: nullable(Type.Number({ description: 'USD; null: no limit of its own' })),
   limit_amount_decimal: nullable(Type.String()),
   used_amount: Type.Number({ description: 'USD' }),
@@ -50,7 +51,7 @@ function toSummary(key: ApiKey, usage: KeyUsage | undefined): Record<string, unk
     id: key.id,
     name: key.name,
     key_prefix: key.keyPrefix,
-    status: statusOf(key, used),
+    status: keyStatus(key, used),
     ...usdFields('limit_amount', key.limitAmount),
     ...usdFields('used_amount', used),
     models: key.models ?? [],
@@ -60,12 +61,4 @@ function toSummary(key: ApiKey, usage: KeyUsage | undefined): Record<string, unk
     requests_per_minute: key.requestsPerMinute ?? null,
     created_at: key.createdAt.toISOString(),
   }
-}
-
-/** `expired` and `limit_reached` are not stored: they follow from the clock and the sums. */
-function statusOf(key: ApiKey, used: string): string {
-  if (key.status !== 'active') return key.status
-  if (key.expiresAt && key.expiresAt.getTime() <= Date.now()) return 'expired'
-  if (key.limitAmount !== undefined && parseUsd(used) >= parseUsd(key.limitAmount)) return 'limit_reached'
-  return 'active'
 }

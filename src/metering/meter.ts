@@ -1,10 +1,11 @@
 import type { Model, Offer } from '#catalog/catalog.ts'
 import { Fault } from '#core/fault.ts'
-import { formatUsd } from '#core/money.ts'
-import type { AccessChannel } from '#core/scene.ts'
-import type { Usage } from '#core/usage.ts'
+import { formatDecimal, formatUsd } from '#core/money.ts'
+import type { AccessChannel, Scene } from '#core/scene.ts'
+import { QUANTITY_PLACES, type Usage } from '#core/usage.ts'
 import type { Hold } from '#quota/hold.ts'
 import { type Charge, computeCharge, totalTokens } from './charge.ts'
+import { encodeFailedAttempt, type FailedAttemptRecord, type FailureKind } from './failed-attempts/record.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Shipper } from './shipper.ts'
 import type { Outcome, UsageRecord } from './usage-record.ts'
@@ -26,10 +27,25 @@ export interface Consumption {
   readonly keyId: string
   readonly model: Model
   readonly offer: Offer
+  /** What was done, which may be less than what the model can do. */
+  readonly scene: Scene
   readonly accessChannel: AccessChannel
   readonly usage: Usage
   readonly isEstimated: boolean
   readonly outcome: Outcome
+}
+
+/** What the relay knows of an upstream call that brought its client nothing. */
+export interface FailedAttempt
+  extends Pick<Consumption, 'requestId' | 'organizationId' | 'workspaceId' | 'keyId' | 'model' | 'offer'> {
+  /** 0 for the first channel that was asked. */
+  readonly attempt: number
+  readonly kind: FailureKind
+  readonly reason: string
+  readonly status: number | undefined
+  readonly upstreamRequestId: string | undefined
+  /** What the provider may have done at most; `undefined` where it has surely done nothing. */
+  readonly possibleUsage: Usage | undefined
 }
 
 /** Turns consumption into a charge and makes it durable. */
@@ -68,7 +84,37 @@ export class Meter {
     if (this.#deps.durability === 'database') await this.#deps.shipper.shipped()
     return charge
   }
+
+  /**
+   * Records an upstream call that is not charged to anyone. Where that fails, the journal has told its operator and
+   * refuses new work; the call has failed anyway.
+   */
+  async recordFailure(failed: FailedAttempt): Promise<void> {
+    await this.#deps.journal.append(encodeFailedAttempt(toFailedAttemptRecord(failed))).catch(() => {})
+  }
 }
+
+function toFailedAttemptRecord({ offer, possibleUsage, ...failed }: FailedAttempt): FailedAttemptRecord {
+  return {
+    failed_at: new Date().toISOString(),
+    request_id: failed.requestId,
+    attempt: failed.attempt,
+    organization_id: failed.organizationId,
+    workspace_id: failed.workspaceId,
+    api_key_id: failed.keyId,
+    model: failed.model.id,
+    channel_id: offer.channel.id,
+    upstream_model: offer.upstreamModel,
+    kind: failed.kind,
+    reason: failed.reason,
+    status: failed.status,
+    upstream_request_id: failed.upstreamRequestId?.slice(0, UPSTREAM_ID_LENGTH_MAX),
+    possible_cost: formatUsd(possibleUsage ? computeCharge(possibleUsage, offer.price).cost : 0n),
+  }
+}
+
+/** An id that is longer is none. */
+const UPSTREAM_ID_LENGTH_MAX = 200
 
 function toRecord(consumption: Consumption, charge: Charge, model: Model): UsageRecord {
   const { usage, offer } = consumption
@@ -82,12 +128,12 @@ function toRecord(consumption: Consumption, charge: Charge, model: Model): Usage
     model: model.id,
     logical_model: model.logicalModel,
     model_vendor: model.vendor ?? '',
-    scene: model.scene,
+    scene: consumption.scene,
     access_channel: consumption.accessChannel,
     channel_id: offer.channel.id,
     delivery_tier: offer.channel.tier,
     usage_unit: charge.unit,
-    usage_quantity: charge.quantity,
+    usage_quantity: formatDecimal(charge.quantity, QUANTITY_PLACES),
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     total_tokens: totalTokens(usage),

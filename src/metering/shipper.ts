@@ -2,6 +2,8 @@ import { appendFile } from 'node:fs/promises'
 import { Loop } from '#lib/loop.ts'
 import type { Quota } from '#quota/quota.ts'
 import { type Database, isUnavailable } from '#storage/database.ts'
+import { isFailedAttempt } from './failed-attempts/record.ts'
+import { insertFailedAttempts } from './failed-attempts/store.ts'
 import type { Journal, JournalBatch } from './journal/journal.ts'
 import { ensurePartitions, isMissingPartition } from './partitions.ts'
 import { insertUsage, writeOff } from './store.ts'
@@ -25,10 +27,33 @@ export interface ShipperOptions {
   onError(error: unknown, what: string): void
 }
 
+/** What becomes of one kind of the journal's records. */
+interface RecordKind {
+  /** @param records a JSON array; a repeat changes nothing */
+  insert(records: string): Promise<void>
+  /** What is to be done about a record that Postgres refuses, before it is set aside. */
+  writeOff(record: string): Promise<void>
+}
+
 /** Moves the journal into Postgres, oldest records first, for as long as the node lives. */
 export class Shipper {
   readonly #options: ShipperOptions
   readonly #loop: Loop
+  readonly #usage: RecordKind = {
+    insert: async records => {
+      const { database, nodeId, quota, onShipped } = this.#options
+      const { rows } = await quota.post(() => insertUsage(database, records, nodeId))
+      onShipped(rows)
+    },
+    writeOff: async record => {
+      const { database, nodeId, quota } = this.#options
+      await quota.post(() => writeOff(database, record, nodeId))
+    },
+  }
+  readonly #failedAttempts: RecordKind = {
+    insert: records => insertFailedAttempts(this.#options.database, records),
+    writeOff: async () => {},
+  }
   #isBehind = false
   #waiting: (() => void)[] = []
 
@@ -83,36 +108,34 @@ export class Shipper {
   }
 
   async #ship({ payloads, end }: JournalBatch): Promise<void> {
-    await this.#insert(payloads)
+    const { true: failed = [], false: usage = [] } = Object.groupBy(payloads, each => `${isFailedAttempt(each)}`)
+    if (usage.length > 0) await this.#insert(this.#usage, usage)
+    if (failed.length > 0) await this.#insert(this.#failedAttempts, failed)
     this.#options.journal.release(end)
   }
 
-  async #insert(payloads: readonly Buffer[], hasPartitions = false): Promise<void> {
-    const records = `[${payloads.map(payload => payload.toString('utf8')).join(',')}]`
+  async #insert(kind: RecordKind, payloads: readonly Buffer[], hasPartitions = false): Promise<void> {
     try {
-      const { database, nodeId, quota, onShipped } = this.#options
-      const { rows } = await quota.post(() => insertUsage(database, records, nodeId))
-      onShipped(rows)
+      await kind.insert(`[${payloads.map(payload => payload.toString('utf8')).join(',')}]`)
     } catch (error) {
-      await this.#recover(payloads, error, hasPartitions)
+      await this.#recover(kind, payloads, error, hasPartitions)
     }
   }
 
   /** One record that Postgres will never take must not hold up all that follow: it is found by halving, and set aside. */
-  async #recover(payloads: readonly Buffer[], error: unknown, hasPartitions: boolean): Promise<void> {
+  async #recover(kind: RecordKind, payloads: readonly Buffer[], error: unknown, hasPartitions: boolean): Promise<void> {
     if (isUnavailable(error) || !isDataError(error)) throw error
     if (isMissingPartition(error) && !hasPartitions) {
       await ensurePartitions(this.#options.database, oldestMonth(payloads), new Date())
-      return this.#insert(payloads, true)
+      return this.#insert(kind, payloads, true)
     }
     if (payloads.length > 1) {
       const half = Math.ceil(payloads.length / 2)
-      await this.#insert(payloads.slice(0, half), hasPartitions)
-      return this.#insert(payloads.slice(half), hasPartitions)
+      await this.#insert(kind, payloads.slice(0, half), hasPartitions)
+      return this.#insert(kind, payloads.slice(half), hasPartitions)
     }
     const record = (payloads[0] as Buffer).toString('utf8')
-    const { database, nodeId, quota } = this.#options
-    await quota.post(() => writeOff(database, record, nodeId))
+    await kind.writeOff(record)
     await appendFile(this.#options.rejectedFile, `${record}\n`, { mode: 0o600, flush: true })
     this.#options.onRejected(error, record)
   }

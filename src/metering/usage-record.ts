@@ -19,7 +19,8 @@ export interface UsageRecord {
   readonly channel_id: string
   readonly delivery_tier: string
   readonly usage_unit: string
-  readonly usage_quantity: number
+  /** An exact decimal. */
+  readonly usage_quantity: string
   readonly prompt_tokens: number | undefined
   readonly completion_tokens: number | undefined
   readonly total_tokens: number | undefined

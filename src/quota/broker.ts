@@ -39,7 +39,7 @@ const SILENCE_MS_MAX = 5 * 60_000
  * Without news from the database a node trusts its leases no longer than this. The minute in between covers requests
  * under way and a database that comes back to this node later than to the one that buries it.
  */
-const TRUST_MS = 4 * 60_000
+export const TRUST_MS = 4 * 60_000
 
 /** What was posted of a batch of records, as the database says it. */
 export interface Posted {
@@ -59,6 +59,8 @@ export interface BrokerDeps {
   readonly database: Database
   readonly nodeId: string
   readonly leases: Leases
+  /** Without news from the database the leases are trusted no longer than this. */
+  readonly trustMs: number
   onGranted(): void
 }
 
@@ -82,7 +84,7 @@ export class Broker {
 
   /** Whether the leases in memory are surely this node's still. */
   get isTrusted(): boolean {
-    return performance.now() - this.#heardAtMs < TRUST_MS
+    return performance.now() - this.#heardAtMs < this.#deps.trustMs
   }
 
   /**

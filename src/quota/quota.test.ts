@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { eventually } from '../../test/support/eventually.ts'
 import { createPayer, type TestPayer } from '../../test/support/payer.ts'
 import { usageRecord } from '../../test/support/usage-record.ts'
-import { Broker } from './broker.ts'
+import { Broker, TRUST_MS } from './broker.ts'
 import { Hold } from './hold.ts'
 import { Leases } from './leases.ts'
 import { Quota } from './quota.ts'
@@ -20,11 +20,21 @@ import { readDrift } from './store.ts'
 
 const OBSERVER = { granted: () => {}, waited: () => {}, refused: () => {} }
 
+/** Comes back a few times when told to, as a client does: on a busy machine nodes give back too late for the first. */
+async function admitWhenAsked(quota: Quota, payer: TestPayer, amount: bigint, comebacks = 10): Promise<Hold> {
+  try {
+    return await quota.admit(payer, amount)
+  } catch (error) {
+    if ((error as { retryable?: boolean }).retryable !== true || comebacks === 0) throw error
+    return admitWhenAsked(quota, payer, amount, comebacks - 1)
+  }
+}
+
 /** A node's dealings with the database alone: nothing is asked ahead, and nothing is regular. */
 function newBroker(database: Database): { broker: Broker; leases: Leases; nodeId: string } {
   const leases = new Leases()
   const nodeId = newId('node')
-  return { broker: new Broker({ database, nodeId, leases, onGranted: () => {} }), leases, nodeId }
+  return { broker: new Broker({ database, nodeId, leases, trustMs: TRUST_MS, onGranted: () => {} }), leases, nodeId }
 }
 
 describe('quota', () => {
@@ -113,7 +123,7 @@ describe('quota', () => {
       quotas.flatMap(quota =>
         Array.from({ length: 40 }, async () => {
           try {
-            holds.push(await quota.admit(payer, parseUsd('0.01')))
+            holds.push(await admitWhenAsked(quota, payer, parseUsd('0.01')))
           } catch (error) {
             refused.push((error as { code: string }).code)
           }
@@ -121,7 +131,7 @@ describe('quota', () => {
       ),
     )
     assert.ok(holds.length <= 70, `${holds.length} requests were admitted`)
-    assert.ok(holds.length >= 60, `only ${holds.length} requests were admitted`)
+    assert.ok(holds.length >= 69, `only ${holds.length} requests were admitted`)
     assert.equal(holds.length + refused.length, 200)
     assert.deepEqual([...new Set(refused)], ['quota_exceeded'])
     assert.equal(await readDrift(database), 0n)
@@ -254,6 +264,35 @@ describe('quota', () => {
     assert.ok(holds.length > 0)
     assert.ok(BigInt(holds.length) * parseUsd('0.1') <= parseUsd((await leasedOf(payer)).account))
   })
+
+  it('spends nothing of its leases in an outage that is longer than its trust, and all of them after it', async () => {
+    const quota = new Quota({ database, nodeId: newId('node'), observer: OBSERVER, trustMs: 500, onError: () => {} })
+    opened.push(quota)
+    const payer = await createPayer(database, { credit: '1' })
+    await quota.start()
+    const first = await quota.admit(payer, parseUsd('0.1'))
+    first.release()
+    const outage = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const away = database.transaction().execute(async transaction => {
+      await sql`lock table quota_nodes`.execute(transaction)
+      locked.resolve()
+      await outage.promise
+    })
+    await locked.promise
+    const waiting = await eventually('the end of trust', () => {
+      const hold = quota.admit(payer, parseUsd('0.1'))
+      if (!(hold instanceof Hold)) return [hold]
+      hold.release()
+      return undefined
+    })
+    await assert.rejects(waiting[0] as Promise<Hold>, { code: 'service_unavailable', retryable: true })
+    outage.resolve()
+    await away
+    const hold = await eventually('the database', () => quota.admit(payer, parseUsd('0.1')))
+    hold.release()
+    assert.equal(await readDrift(database), 0n)
+  })
 })
 
 describe('a node that is silent', () => {
@@ -275,9 +314,9 @@ describe('a node that is silent', () => {
     assert.equal(lease.free, parseUsd('0.8'))
 
     const { broker: living } = newBroker(database)
+    await sql`update quota_nodes set seen_at = now() - interval '1 hour'`.execute(database)
     await living.bury(60_000)
     assert.notEqual(await totalLeased(), '0', 'one that has just begun to listen is no judge')
-    await sql`update quota_nodes set seen_at = now() - interval '1 minute'`.execute(database)
     await eventually('the burial', async () => {
       await living.bury(50)
       return (await totalLeased()) === '0' || undefined
@@ -291,6 +330,18 @@ describe('a node that is silent', () => {
     await silent.renew()
     assert.equal(lease.granted, 0n, 'who comes back from the dead has nothing')
     assert.equal(await readDrift(database), 0n)
+  })
+
+  it('learns when it shows itself that a successor on its data folder has given everything back', async () => {
+    const payer = await createPayer(database, { credit: '1' })
+    const { broker, leases, nodeId } = newBroker(database)
+    const lease = leases.ofOrganization(payer.organizationId)
+    await broker.ask(lease, parseUsd('0.8'))
+    const successor = new Quota({ database, nodeId, observer: OBSERVER, onError: () => {} })
+    await successor.start()
+    await successor.stop()
+    await broker.renew()
+    assert.equal(lease.granted, 0n)
   })
 
   it('cannot be granted anything in a term that has ended', async () => {

@@ -2,7 +2,7 @@ import { Fault } from '#core/fault.ts'
 import { formatUsd, type Picodollars } from '#core/money.ts'
 import { Loop } from '#lib/loop.ts'
 import type { Database } from '#storage/database.ts'
-import { Broker, type Posted, QUOTA_TOPICS } from './broker.ts'
+import { Broker, type Posted, QUOTA_TOPICS, TRUST_MS } from './broker.ts'
 import { Hold } from './hold.ts'
 import type { Lease } from './lease.ts'
 import { Leases } from './leases.ts'
@@ -26,6 +26,8 @@ export interface QuotaOptions {
   /** Names this process, and after a restart its successor on the same data folder. */
   readonly nodeId: string
   readonly observer: QuotaObserver
+  /** Shorter than four minutes for tests; never longer, because others may then take the leases for abandoned. */
+  readonly trustMs?: number
   onError(error: unknown, what: string): void
 }
 
@@ -61,6 +63,7 @@ export class Quota {
       database: options.database,
       nodeId: options.nodeId,
       leases: this.#leases,
+      trustMs: Math.min(options.trustMs ?? TRUST_MS, TRUST_MS),
       onGranted: () => options.observer.granted(),
     })
     this.#loop = new Loop({ name: 'quota', intervalMs: TICK_MS, runOnce: () => this.#tick(), onError: options.onError })

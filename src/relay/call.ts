@@ -26,6 +26,8 @@ export interface AttemptInput {
   /** How far the hold covers a stream. */
   readonly allowance: Allowance | undefined
   readonly offer: Offer
+  /** 0 for the first upstream that is asked. */
+  readonly attempt: number
   readonly exchange: Exchange
   readonly request: OutboundRequest
   readonly outbound: OutboundClient

@@ -1,6 +1,7 @@
 import type { Catalog, Model, Offer } from '#catalog/catalog.ts'
 import { resolveModel } from '#catalog/resolve.ts'
 import { Fault } from '#core/fault.ts'
+import type { Scene } from '#core/scene.ts'
 import type { Exchange } from '#core/work.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
 import { Roster } from '#lib/roster.ts'
@@ -15,6 +16,7 @@ import { answerHeaders } from './answer-headers.ts'
 import type { AttemptInput, AttemptTiming, ClientCall } from './call.ts'
 import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
+import { type Fruitless, recordFailure } from './failed-attempt.ts'
 import type { Failure } from './failure.ts'
 import { hostedExchange } from './hosted-exchange.ts'
 import { settle } from './settle.ts'
@@ -61,7 +63,7 @@ export class Relay {
     const plan = planAttempts(model, offer => this.#endpointOf(offer, call) !== undefined)
     Object.assign(facts, {
       model: model.id,
-      scene: model.scene,
+      scene: work.scene,
       organization_id: principal.organizationId,
       api_key_id: principal.keyId,
     })
@@ -107,7 +109,7 @@ export class Relay {
   #allow(offer: Offer, estimate: Estimate | undefined, hold: Hold | undefined): Allowance | undefined {
     if (!estimate || !hold) return undefined
     return new Allowance(estimate.usage.outputTokens ?? 0, tokens =>
-      this.#deps.quota.extend(hold, estimateOutput(tokens, offer)),
+      this.#deps.quota.extend(hold, estimateOutput(tokens, estimate, offer)),
     )
   }
 
@@ -133,6 +135,7 @@ export class Relay {
     return {
       call,
       offer,
+      attempt: retryCount,
       exchange,
       outbound: this.#deps.outbound,
       request: this.#request(call, offer, endpoint, exchange),
@@ -166,8 +169,7 @@ export class Relay {
     const { call } = input
     const outcome = await this.#track(new WholeAttempt(input))
     noteTiming(call, outcome.timing)
-    if (outcome.kind === 'failed') return outcome.failure
-    if (outcome.kind === 'gone') return undefined
+    if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
     const { answer } = outcome
     if (!call.work.isFree) await this.#settle(input, model, { observed: answer.observed, outcome: 'completed' })
     await call.work.beforeEnd?.(answer.body)
@@ -180,8 +182,7 @@ export class Relay {
     const { sink } = input.call
     const outcome = await this.#track(new StreamAttempt(input))
     noteTiming(input.call, outcome.timing)
-    if (outcome.kind === 'failed') return outcome.failure
-    if (outcome.kind === 'gone') return undefined
+    if (outcome.kind === 'failed' || outcome.kind === 'gone') return this.#giveUp(input, model, outcome)
     const { codec } = outcome
     let fault = 'fault' in outcome ? outcome.fault : undefined
     try {
@@ -202,6 +203,11 @@ export class Relay {
     return undefined
   }
 
+  async #giveUp(input: AttemptInput, model: Model, fruitless: Fruitless): Promise<Failure | undefined> {
+    await recordFailure({ meter: this.#deps.meter, input, model }, fruitless)
+    return fruitless.failure
+  }
+
   async #track<T>(attempt: (WholeAttempt | StreamAttempt) & { outcome: Promise<T> }): Promise<T> {
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
@@ -220,11 +226,15 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
 const OUTCOMES = Object.freeze({ completed: 'completed', cut: 'cut', stopped: 'stopped', 'client-gone': 'client_gone' })
 
 function assertScene(model: Model, { work }: ClientCall): void {
-  if (model.scene === work.scene) return
+  if (model.scene === work.scene || ALSO_DONE_BY[work.scene] === model.scene) return
   throw new Fault('invalid_request', `The model "${model.id}" is a ${model.scene} model and cannot do ${work.scene}.`, {
     param: 'model',
+    ...(model.scene === 'translation' && { hint: 'Say into which language in `translation_options`.' }),
   })
 }
+
+/** Work that models of another scene can do as well. */
+const ALSO_DONE_BY: Readonly<Partial<Record<Scene, Scene>>> = { translation: 'chat' }
 
 /** One channel's failure is told as it is; of several, only that none was left. */
 function exhausted({ fault, kind }: Failure, planned: number): Fault {

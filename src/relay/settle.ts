@@ -2,7 +2,7 @@ import type { Model } from '#catalog/catalog.ts'
 import { formatUsd } from '#core/money.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Observed } from '#core/work.ts'
-import type { Charge } from '#metering/charge.ts'
+import { type Charge, pricedUnits } from '#metering/charge.ts'
 import type { Consumption, Meter } from '#metering/meter.ts'
 import type { Outcome } from '#metering/usage-record.ts'
 import { textTokens } from '#wire/token-estimate.ts'
@@ -25,6 +25,7 @@ export async function settle(
     keyId: call.principal.keyId,
     model,
     offer,
+    scene: call.work.scene,
     accessChannel: 'platform',
     usage,
     isEstimated,
@@ -45,19 +46,22 @@ export async function settle(
 
 /** A stream that is cut may have told what went in, and not what came out. */
 function completed(
-  { call }: AttemptInput,
+  { call, offer }: AttemptInput,
   model: Model,
   { usage = {}, outputBytes }: Observed,
 ): { usage: Usage; isEstimated: boolean } {
-  const { inputTokens, outputTokens } = usage
+  const { inputTokens, outputTokens, units } = usage
   // An upstream that counts only one side, as some do for embeddings, has counted all that there is to count.
-  const isWhole = inputTokens !== undefined && (outputTokens !== undefined || outputBytes === 0)
-  if (isWhole) return { usage, isEstimated: false }
+  const hasTokens = inputTokens !== undefined && (outputTokens !== undefined || outputBytes === 0)
+  const hasUnits = pricedUnits(offer.price).every(unit => units?.[unit] !== undefined)
+  if (hasTokens && hasUnits) return { usage, isEstimated: false }
+  const estimate = call.work.estimate(model.limits)
   return {
     usage: {
       ...usage,
-      inputTokens: inputTokens ?? call.work.estimate(model.limits).inputTokens,
+      inputTokens: inputTokens ?? estimate.inputTokens,
       outputTokens: outputTokens ?? textTokens(outputBytes),
+      units: { ...estimate.units, ...units },
     },
     isEstimated: true,
   }

@@ -7,13 +7,19 @@ import type { RosterMember } from '#lib/roster.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { type AttemptInput, type AttemptTiming, startTiming } from './call.ts'
 import { ErrorBody } from './error-body.ts'
+import type { Reply } from './failed-attempt.ts'
 import { type Failure, failureOfConnection, failureOfStatus, withRetryAfter } from './failure.ts'
 
 export type StreamOutcome =
   /** Nothing has reached the client: another upstream may be tried. */
-  | { readonly kind: 'failed'; readonly failure: Failure; readonly timing: AttemptTiming }
+  | {
+      readonly kind: 'failed'
+      readonly failure: Failure
+      readonly reply: Reply | undefined
+      readonly timing: AttemptTiming
+    }
   /** Nothing had been produced when the client went away. */
-  | { readonly kind: 'gone'; readonly timing: AttemptTiming }
+  | { readonly kind: 'gone'; readonly reply: Reply | undefined; readonly timing: AttemptTiming }
   /** All but the last bytes are with the client; `codec.finish()` has those. */
   | { readonly kind: 'completed'; readonly codec: StreamCodec; readonly timing: AttemptTiming }
   /** The answer broke off after it had begun. */
@@ -121,7 +127,7 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
 
   gone(): void {
     if (this.#hasOutput) this.#finish({ kind: 'client-gone', codec: this.#codec, timing: this.#timing })
-    else this.#finish({ kind: 'gone', timing: this.#timing })
+    else this.#finish({ kind: 'gone', reply: this.#reply, timing: this.#timing })
   }
 
   get #hasOutput(): boolean {
@@ -184,8 +190,12 @@ export class StreamAttempt implements OutboundObserver, SinkWatcher, RosterMembe
     this.#finish({ kind: 'cut', codec: this.#codec, fault: failure.fault, timing: this.#timing })
   }
 
+  get #reply(): Reply | undefined {
+    return this.#status === 0 ? undefined : { status: this.#status, headers: this.#headers }
+  }
+
   #fail(failure: Failure): void {
-    this.#finish({ kind: 'failed', failure, timing: this.#timing })
+    this.#finish({ kind: 'failed', failure, reply: this.#reply, timing: this.#timing })
   }
 
   #finish(outcome: StreamOutcome): void {

@@ -4,6 +4,7 @@ import type { OutboundObserver, Outgoing, ResponseHeaders } from '#http/outbound
 import type { OutboundFailure } from '#http/outbound/failure.ts'
 import type { RosterMember } from '#lib/roster.ts'
 import { type AttemptInput, type AttemptTiming, startTiming } from './call.ts'
+import type { Reply } from './failed-attempt.ts'
 import { type Failure, failureOfConnection, failureOfStatus, withRetryAfter } from './failure.ts'
 
 /** An answer is held whole until its usage is recorded, so its size is bounded. */
@@ -11,9 +12,14 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 export type WholeOutcome =
   | { readonly kind: 'answered'; readonly answer: Answer; readonly timing: AttemptTiming }
-  | { readonly kind: 'failed'; readonly failure: Failure; readonly timing: AttemptTiming }
+  | {
+      readonly kind: 'failed'
+      readonly failure: Failure
+      readonly reply: Reply | undefined
+      readonly timing: AttemptTiming
+    }
   /** The client went away; the upstream was aborted, and nothing of its answer was used. */
-  | { readonly kind: 'gone'; readonly timing: AttemptTiming }
+  | { readonly kind: 'gone'; readonly reply: Reply | undefined; readonly timing: AttemptTiming }
 
 /** Asks one upstream for an answer in one piece. Nothing reaches the client here. */
 export class WholeAttempt implements OutboundObserver, RosterMember {
@@ -30,9 +36,12 @@ export class WholeAttempt implements OutboundObserver, RosterMember {
   constructor(input: AttemptInput) {
     this.#input = input
     const { sink } = input.call
-    sink.watch({ drained: () => {}, gone: () => this.#finish({ kind: 'gone', timing: this.#timing }) })
+    sink.watch({
+      drained: () => {},
+      gone: () => this.#finish({ kind: 'gone', reply: this.#reply, timing: this.#timing }),
+    })
     this.#outgoing = input.outbound.send(input.request, this)
-    if (sink.isGone) this.#finish({ kind: 'gone', timing: this.#timing })
+    if (sink.isGone) this.#finish({ kind: 'gone', reply: this.#reply, timing: this.#timing })
   }
 
   get outcome(): Promise<WholeOutcome> {
@@ -78,8 +87,12 @@ export class WholeAttempt implements OutboundObserver, RosterMember {
     this.#fail(failureOfConnection(failure))
   }
 
+  get #reply(): Reply | undefined {
+    return this.#status === 0 ? undefined : { status: this.#status, headers: this.#headers }
+  }
+
   #fail(failure: Failure): void {
-    this.#finish({ kind: 'failed', failure, timing: this.#timing })
+    this.#finish({ kind: 'failed', failure, reply: this.#reply, timing: this.#timing })
   }
 
   #finish(outcome: WholeOutcome): void {

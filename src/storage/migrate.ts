@@ -19,13 +19,19 @@ export async function migrate(database: Database): Promise<string[]> {
     migrationTableName: 'schema_migrations',
     migrationLockTableName: 'schema_migrations_lock',
   })
-  const { error, results = [] } = await migrator.migrateToLatest()
-  if (error) {
-    const failed = results.find(result => result.status === 'Error')
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`migration ${failed?.migrationName ?? '(none begun)'} failed: ${reason}`, { cause: error })
+  const applied: string[] = []
+  for (;;) {
+    // One at a time, each in a transaction of its own: what an early one locks is not kept from nodes that still run
+    // while a later one reads a long history.
+    const { error, results = [] } = await migrator.migrateUp()
+    if (error) {
+      const failed = results.find(result => result.status === 'Error')
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new Error(`migration ${failed?.migrationName ?? '(none begun)'} failed: ${reason}`, { cause: error })
+    }
+    if (results.length === 0) return applied
+    applied.push(...results.map(result => result.migrationName))
   }
-  return results.map(result => result.migrationName)
 }
 
 async function readMigrations(): Promise<Record<string, Migration>> {

@@ -34,13 +34,13 @@ describe('authentication', () => {
     authenticator = new Authenticator({ database, hasher, feedLagMs: () => feedLagMs })
   })
 
-  const newKey = (fields: { models?: string[]; expiresAt?: Date } = {}) =>
+  const newKey = (fields: { models?: string[]; expiresAt?: Date; requestsPerMinute?: number } = {}) =>
     database
       .transaction()
       .execute(transaction => createApiKey(transaction, hasher, { workspaceId, name: 'k', ...fields }))
 
   it('knows a caller by its key, without waiting the second time', async () => {
-    const { id, credential } = await newKey({ models: ['a', 'b'] })
+    const { id, credential } = await newKey({ models: ['a', 'b'], requestsPerMinute: 60 })
     const first = authenticator.inference(credential)
     assert.ok(first instanceof Promise)
     assert.deepEqual(await first, {
@@ -50,6 +50,8 @@ describe('authentication', () => {
       role: 'user',
       models: ['a', 'b'],
       isLimited: false,
+      requestsPerMinute: 60,
+      organizationRequestsPerMinute: undefined,
     })
     assert.ok(!(authenticator.inference(credential) instanceof Promise))
   })

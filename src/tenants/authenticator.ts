@@ -4,7 +4,7 @@ import { Fault } from '#core/fault.ts'
 import { type Database, isUnavailable } from '#storage/database.ts'
 import { type CredentialHasher, type CredentialKind, credentialKind } from './credential.ts'
 import type { Manager, Principal } from './principal.ts'
-import { type ApiKeyIdentity, identifyApiKey, identifyManagementToken } from './store.ts'
+import { type ApiKeyIdentity, identifyApiKey, identifyManagementToken, type ManagementTokenIdentity } from './store.ts'
 
 const CACHED_MAX = 50_000
 /** Read again after this, in case a change was never announced. */
@@ -23,8 +23,7 @@ export interface AuthenticatorDeps {
   feedLagMs(): number
 }
 
-type ManagerIdentity = NonNullable<Awaited<ReturnType<typeof identifyManagementToken>>>
-type Identity = ({ kind: 'sk' } & ApiKeyIdentity) | ({ kind: 'mt' } & ManagerIdentity)
+type Identity = ({ kind: 'sk' } & ApiKeyIdentity) | ({ kind: 'mt' } & ManagementTokenIdentity)
 
 interface Known {
   readonly kind: CredentialKind
@@ -130,8 +129,18 @@ export class Authenticator {
   }
 }
 
-function principalOf({ keyId, workspaceId, organizationId, role, models, isLimited }: ApiKeyIdentity): Principal {
-  return Object.freeze({ keyId, workspaceId, organizationId, role, models: models ?? undefined, isLimited })
+function principalOf(identity: ApiKeyIdentity): Principal {
+  const { keyId, workspaceId, organizationId, role, models, isLimited } = identity
+  return Object.freeze({
+    keyId,
+    workspaceId,
+    organizationId,
+    role,
+    models: models ?? undefined,
+    isLimited,
+    requestsPerMinute: identity.requestsPerMinute ?? undefined,
+    organizationRequestsPerMinute: identity.organizationRequestsPerMinute ?? undefined,
+  })
 }
 
 function idsOf(identity: Identity): string[] {
@@ -152,7 +161,7 @@ function admitKey({ identity, principal }: Known): Principal {
 function admitManager({ identity }: Known): Manager {
   if (identity?.kind !== 'mt') throw unknown('mt')
   if (identity.isRevoked) throw new Fault('expired_api_key', 'This management token has been revoked.')
-  return identity
+  return { ...identity, organizationRequestsPerMinute: identity.organizationRequestsPerMinute ?? undefined }
 }
 
 const NOUNS = Object.freeze({ sk: 'API key', mt: 'management token' })

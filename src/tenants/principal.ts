@@ -16,6 +16,10 @@ export interface Principal {
   readonly models: readonly string[] | undefined
   /** The key may not spend more than an amount of its own. */
   readonly isLimited: boolean
+  /** The key's own; `undefined`: as the organization has it. */
+  readonly requestsPerMinute: number | undefined
+  /** `undefined`: as the role has it. */
+  readonly organizationRequestsPerMinute: number | undefined
 }
 
 /** The caller of a management route: one workspace, and nothing outside it. */
@@ -23,4 +27,18 @@ export interface Manager {
   readonly tokenId: string
   readonly workspaceId: string
   readonly organizationId: string
+  readonly role: OrganizationRole
+  /** `undefined`: as the role has it. */
+  readonly organizationRequestsPerMinute: number | undefined
+}
+
+/** Requests a minute that the roles allow. */
+export type RoleRates = Readonly<Record<OrganizationRole, number>>
+
+/** Requests a minute that an organization may send, with all its keys. */
+export function organizationRate(
+  { role, organizationRequestsPerMinute }: Pick<Principal, 'role' | 'organizationRequestsPerMinute'>,
+  roles: RoleRates,
+): number {
+  return organizationRequestsPerMinute ?? roles[role]
 }

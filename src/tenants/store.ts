@@ -374,12 +374,15 @@ export interface ApiKeyIdentity {
   readonly status: ApiKeyStatus
   readonly expiresAt: Date | null
   readonly isLimited: boolean
+  readonly requestsPerMinute: number | null
+  readonly organizationRequestsPerMinute: number | null
 }
 
 export async function identifyApiKey(database: Database, hash: Buffer): Promise<ApiKeyIdentity | undefined> {
   const { rows } = await sql<ApiKeyIdentity>`
     select k.id as "keyId", k.workspace_id as "workspaceId", w.organization_id as "organizationId", o.role,
-           k.models, k.status, k.expires_at as "expiresAt", k.limit_amount is not null as "isLimited"
+           k.models, k.status, k.expires_at as "expiresAt", k.limit_amount is not null as "isLimited",
+           k.requests_per_minute as "requestsPerMinute", o.requests_per_minute as "organizationRequestsPerMinute"
     from api_keys k
     join workspaces w on w.id = k.workspace_id
     join organizations o on o.id = w.organization_id
@@ -388,14 +391,22 @@ export async function identifyApiKey(database: Database, hash: Buffer): Promise<
   return rows[0]
 }
 
+/** What authentication needs of a token, by its hash. */
+export interface ManagementTokenIdentity extends Omit<Manager, 'organizationRequestsPerMinute'> {
+  readonly organizationRequestsPerMinute: number | null
+  readonly isRevoked: boolean
+}
+
 export async function identifyManagementToken(
   database: Database,
   hash: Buffer,
-): Promise<(Manager & { readonly isRevoked: boolean }) | undefined> {
-  const { rows } = await sql<Manager & { isRevoked: boolean }>`
-    select t.id as "tokenId", t.workspace_id as "workspaceId", w.organization_id as "organizationId",
-           t.revoked_at is not null as "isRevoked"
-    from management_tokens t join workspaces w on w.id = t.workspace_id
+): Promise<ManagementTokenIdentity | undefined> {
+  const { rows } = await sql<ManagementTokenIdentity>`
+    select t.id as "tokenId", t.workspace_id as "workspaceId", w.organization_id as "organizationId", o.role,
+           o.requests_per_minute as "organizationRequestsPerMinute", t.revoked_at is not null as "isRevoked"
+    from management_tokens t
+    join workspaces w on w.id = t.workspace_id
+    join organizations o on o.id = w.organization_id
     where t.token_hash = ${hash} and t.pepper_version = ${PEPPER_VERSION}
   `.execute(database)
   return rows[0]

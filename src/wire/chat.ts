@@ -1,9 +1,11 @@
 import type { Exchange, Target, Work } from '#core/work.ts'
 import { ENVELOPE_START } from './adaptations/seal-envelope.ts'
+import { withBounds } from './estimate-bounds.ts'
 import type { RequestFacts, Stated, WireFormat } from './format.ts'
 import { CHAT_FORMATS } from './formats.ts'
 import { parseJsonObject, tryParse } from './json/parse.ts'
 import { JsonArrayStream } from './json-array-stream.ts'
+import { CAUTIOUS, TYPICAL } from './token-estimate.ts'
 import { translate } from './translate.ts'
 
 /** A client's request beyond its body. */
@@ -41,12 +43,13 @@ export function chatWork(format: WireFormat, bytes: Buffer, context: ChatRequest
     return isSame ? { ...exchange, headers } : exchange
   }
   return {
-    scene: 'chat',
+    scene: facts.translation ? 'translation' : 'chat',
     operation: 'chat',
     format: format.name,
     model: facts.model,
     isStream: facts.isStream,
-    estimate: facts.estimate,
+    estimate: limits => facts.estimate(limits, TYPICAL),
+    bound: limits => withBounds(facts.estimate(limits, CAUTIOUS), bytes),
     encode: target => {
       const exchange = encode(target)
       return streamedAs === 'json-array'

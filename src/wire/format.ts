@@ -6,6 +6,7 @@ import type { Result } from '#core/result.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Answer, ModelLimits, StreamCodec, Target } from '#core/work.ts'
 import type { Frame } from './sse/frame.ts'
+import type { TokenMeasure } from './token-estimate.ts'
 
 export type FormatName = 'chat-completions' | 'messages' | 'responses' | 'generate-content'
 
@@ -113,5 +114,8 @@ export interface RequestFacts {
   readonly model: string
   readonly isStream: boolean
   readonly wantsStreamUsage: boolean
-  estimate(limits: ModelLimits): Usage
+  /** What is to be translated, where it is a text and not a question. */
+  readonly translation?: Call['translation']
+  /** @param measure whether to guess fairly or cautiously */
+  estimate(limits: ModelLimits, measure?: TokenMeasure): Usage
 }

@@ -30,6 +30,7 @@ export function tokenCountWork(
     isStream: false,
     isFree: true,
     estimate: facts.estimate,
+    bound: facts.estimate,
     encode: target => {
       if (target.format === format.name) {
         return { ...exchange(format, format, { ...body, model: target.upstreamModel }, target), headers }

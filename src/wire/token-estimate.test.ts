@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { audioTokens, textTokens } from './token-estimate.ts'
+import { TYPICAL, textTokens } from './token-estimate.ts'
 
 describe('token estimates', () => {
   it('take four bytes of text for a token, and a started one for a whole', () => {
@@ -9,7 +9,7 @@ describe('token estimates', () => {
 
   it('take audio by the bytes that its base64 stands for', () => {
     const second = Buffer.alloc(16_000).toString('base64')
-    assert.equal(audioTokens(second.length), 21)
-    assert.equal(audioTokens(0), 0)
+    assert.equal(TYPICAL.audio(second.length), 21)
+    assert.equal(TYPICAL.audio(0), 0)
   })
 })

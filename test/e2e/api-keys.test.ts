@@ -160,6 +160,7 @@ describe('creating a key', () => {
       [{ models: 'test-chat' }, 'models', /must be an array/],
       [{ models: ['a', 5] }, 'models[1]', /must be a string/],
       [{ expires_at: '2099-01-01' }, 'expires_at', /RFC 3339/],
+      [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', /has passed already/],
       [{ expires_at: 4_000_000_000 }, 'expires_at', /must be a string/],
       [{ delivery_policy: 'cheap' }, 'delivery_policy', /"auto", "verified" or "official"/],
       [{ requests_per_minute: 0 }, 'requests_per_minute', /must be >= 1/],

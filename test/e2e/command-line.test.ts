@@ -62,7 +62,7 @@ describe('tollgate beside a running gateway', () => {
     const list = await tollgate('keys', 'list', '--org', 'acme')
     assert.match(
       list.output,
-      new RegExp(`${id}\\s+ci\\s+${credential.slice(0, 11)}…\\s+active\\s+25.5 USD\\s+test-chat\\s+-`),
+      new RegExp(`${id}\\s+ci\\s+${credential.slice(0, 11)}…\\s+active\\s+\\S+ USD\\s+25.5 USD\\s+test-chat\\s+-`),
     )
     assert.ok(!list.output.includes(credential))
   })
@@ -92,11 +92,13 @@ describe('tollgate beside a running gateway', () => {
     const [id = '', credential = ''] = output.split('\n')
     const shown = async () =>
       (await tollgate('keys', 'list')).output.split('\n').find(line => line.startsWith(id)) ?? ''
-    assert.match(await shown(), /Default Key\s+\S+\s+active\s+5 USD\s+all\s+-\s+verified\s+60\/min$/)
+    assert.match(await shown(), /Default Key\s+\S+\s+active\s+0 USD\s+5 USD\s+all\s+-\s+verified\s+60\/min$/)
     const changed = await tollgate('keys', 'update', id, '--name', 'renamed', '--limit', 'none', '--status', 'inactive')
     assert.equal(changed.output, `${id} is changed.\n`, changed.errors)
-    assert.match(await shown(), /renamed\s+\S+\s+inactive\s+-\s+all\s+-\s+verified\s+60\/min$/)
-    assert.equal((await tollgate('keys', 'update', id, '--status', 'active')).code, 0)
+    assert.match(await shown(), /renamed\s+\S+\s+inactive\s+0 USD\s+-\s+all\s+-\s+verified\s+60\/min$/)
+    assert.equal((await tollgate('keys', 'update', id, '--status', 'active', '--expires', '2020-01-01T00:00Z')).code, 0)
+    assert.match(await shown(), /\s+expired\s+/)
+    assert.equal((await tollgate('keys', 'update', id, '--expires', 'none')).code, 0)
     const rotated = (await tollgate('keys', 'rotate', id)).output.split('\n')
     assert.equal(rotated[0], id)
     assert.equal((await gateway.post('/v1/chat/completions', request, { key: rotated[1] ?? '' })).status, 200)
@@ -108,6 +110,7 @@ describe('tollgate beside a running gateway', () => {
     assert.equal(output, 'default may now send 250 requests a minute.\n', errors)
     assert.match((await tollgate('orgs', 'list')).output, /default.* USD\s+250\/min$/m)
     assert.equal((await tollgate('orgs', 'set-rate', 'default', 'none')).code, 0)
+    assert.match((await tollgate('orgs', 'list')).output, /default.* USD\s+1000\/min by role$/m)
   })
 
   it('makes management tokens for a workspace', async () => {
@@ -126,6 +129,7 @@ describe('tollgate beside a running gateway', () => {
       [['keys', 'create', '--workspace', 'nowhere'], /Organization "default" has no workspace "nowhere"/],
       [['keys', 'create', '--limit', 'ten'], /"ten" is no amount in US dollars like 25.50/],
       [['keys', 'create', '--expires', 'soon'], /"soon" is no time like/],
+      [['keys', 'create', '--expires', '2020-01-01T00:00:00Z'], /--expires has passed already/],
       [['keys', 'create', '--rate', '0'], /"0" is no number of requests a minute/],
       [
         ['keys', 'create', '--delivery', 'cheap'],

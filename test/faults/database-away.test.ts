@@ -66,6 +66,54 @@ describe('when the database is away', () => {
     }
   })
 
+  it('charges at a new price only once that can be looked up, and waits with nothing else', {
+    timeout: 60_000,
+  }, async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'tollgate-away-'))
+    const server = () => new EmbeddedPostgres({ dataFolder: folder, onExit: () => {}, onProgress: () => {} })
+    const first = server()
+    await first.start()
+    const { socketFolder } = first.address as { socketFolder: string }
+    const upstream = await ScriptedUpstream.start(answerWhole())
+    const config = configFor(upstream.url)
+    const gateway = await Gateway.start({
+      config,
+      database: 'embedded',
+      environment: { DATABASE_URL: `postgres://postgres@localhost/tollgate?host=${encodeURIComponent(socketFolder)}` },
+    })
+    const outputPrice = async (model: string) => {
+      const { data } = (await (await gateway.fetch('/v1/models')).json()) as { data: Record<string, unknown>[] }
+      const { pricing } = (data.find(({ id }) => id === model) ?? {}) as { pricing?: { official: { output: string } } }
+      return pricing?.official.output
+    }
+    try {
+      assert.equal(await outputPrice('test-chat'), '2')
+      await first.stop()
+
+      await gateway.writeConfig(config.replace('id: test-chat', 'id: renamed-chat'))
+      await eventually('the reload', () => gateway.lines('config.reloaded')[0])
+      assert.equal(await outputPrice('renamed-chat'), '2')
+      await gateway.writeConfig(config.replace('output: "2"', 'output: "3"'))
+      await eventually('the refusal', () => gateway.lines('config.rejected')[0])
+      assert.equal(await outputPrice('renamed-chat'), '2')
+
+      const second = server()
+      await second.start()
+      try {
+        await eventually('the second reload', () => gateway.lines('config.reloaded')[1])
+        assert.equal(await outputPrice('test-chat'), '3')
+        assert.equal(await gateway.terminate(), 0)
+      } finally {
+        await second.stop()
+      }
+    } finally {
+      await gateway.stop()
+      await upstream.stop()
+      await first.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
   it('answers those whose responses it cannot keep, and says so to its operator', { timeout: 60_000 }, async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'tollgate-away-'))
     const server = () => new EmbeddedPostgres({ dataFolder: folder, onExit: () => {}, onProgress: () => {} })

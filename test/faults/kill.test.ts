@@ -9,6 +9,7 @@ import { formatUsd } from '#core/money.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { Gateway, type GatewayOptions } from '../support/gateway.ts'
+import { scale } from '../support/scale.ts'
 import { chunk, completion, configFor, DONE, lastChunk, ScriptedUpstream, usageChunk } from '../support/upstream.ts'
 
 /**
@@ -17,7 +18,7 @@ import { chunk, completion, configFor, DONE, lastChunk, ScriptedUpstream, usageC
  * its prompt tokens, so that each row can be traced to its request without asking the gateway.
  */
 
-const KILLS = 30
+const KILLS = scale('TOLLGATE_KILLS', 30)
 const CLIENTS = 12
 const LIFE_MS_MAX = 400
 const OUTPUT_TOKENS = 7
@@ -143,7 +144,7 @@ function assertExact(rows: readonly Row[], answered: readonly Answered[], asked:
 }
 
 describe('killed with -9 under load', () => {
-  it(`bills each whole answer exactly once over ${KILLS} kills`, { timeout: 240_000 }, async t => {
+  it(`bills each whole answer exactly once over ${KILLS} kills`, { timeout: KILLS * 8_000 }, async t => {
     const asked = new Set<number>()
     const upstream = await numberedUpstream(asked)
     const database = await createTestDatabase()

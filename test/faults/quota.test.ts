@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '#storage/database.ts'
 import { EmbeddedPostgres } from '#storage/embedded/server.ts'
@@ -12,6 +12,7 @@ import { eventually } from '../support/eventually.ts'
 import { Fleet } from '../support/fleet.ts'
 import type { Gateway } from '../support/gateway.ts'
 import type { TestPayer } from '../support/payer.ts'
+import { scale, seeds } from '../support/scale.ts'
 import {
   answerWhole,
   chunk,
@@ -36,9 +37,12 @@ const USD_PER_TOKEN = 0.001
 const LIMIT = '1.00'
 /** Leases that nobody uses are back after 10 s, and dead connections are noticed within a few. */
 const SETTLED_MS = 40_000
+const SEEDS = seeds(scale('TOLLGATE_SEEDS', 3))
+const RESTARTS = seeds(scale('TOLLGATE_RESTARTS', 1))
 
 function configOf(upstream: ScriptedUpstream): string {
   return `
+limits: { requests_per_minute: { user: 1000000 } }
 channels:
   - { id: main, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream }
   - { id: hasty, provider: openai, base_url: "${upstream.url}/v1", api_key: sk-upstream, timeout: { first_byte: 200ms } }
@@ -168,7 +172,7 @@ describe('one dollar on three nodes', () => {
     await testDatabase.drop()
   })
 
-  for (const seed of [1, 2, 3]) {
+  for (const seed of SEEDS) {
     it(`is the limit of a key: ${CLIENTS} requests at once spend it and no more (seed ${seed})`, async t => {
       const payer = await fleet.createPayer({ credit: '50', limit: LIMIT })
       const tally = await spendAll(fleet, payer, seed)
@@ -176,31 +180,37 @@ describe('one dollar on three nodes', () => {
       const posted = await fleet.postedFor(payer)
       assertSpent(posted)
       assert.equal(Math.round(posted * 1000), tally.tokens, 'what the clients saw is what was posted')
-      t.diagnostic(JSON.stringify(tally))
+      t.diagnostic(JSON.stringify({ posted, ...tally }))
     })
 
     it(`is the credit of an organization: ${CLIENTS} requests at once spend it and no more (seed ${seed})`, async t => {
       const payer = await fleet.createPayer({ credit: LIMIT })
-      const tally = await spendAll(fleet, payer, seed + 100)
+      const tally = await spendAll(fleet, payer, seed + 1_000)
       await assertSettled(fleet)
       const posted = await fleet.postedFor(payer)
       assertSpent(posted)
       assert.equal(Math.round(posted * 1000), tally.tokens, 'what the clients saw is what was posted')
-      t.diagnostic(JSON.stringify(tally))
+      t.diagnostic(JSON.stringify({ posted, ...tally }))
     })
   }
 
-  it('is not overspent when a node is killed under way, and spent when it is back', { timeout: 120_000 }, async t => {
-    const payer = await fleet.createPayer({ credit: '50', limit: LIMIT })
-    const spending = spendAll(fleet, payer, 200, { mayFail: true })
-    await eventually('the first postings', async () => ((await fleet.postedFor(payer)) > 0.1 ? true : undefined))
-    await fleet.gateways[1]?.kill()
-    await fleet.launch(1)
-    const tally = await spending
-    await assertSettled(fleet)
-    assertSpent(await fleet.postedFor(payer))
-    t.diagnostic(JSON.stringify(tally))
-  })
+  for (const seed of RESTARTS) {
+    it(`is not overspent when a node is killed under way, and spent when it is back (seed ${seed})`, {
+      timeout: 120_000,
+    }, async t => {
+      const payer = await fleet.createPayer({ credit: '50', limit: LIMIT })
+      const spending = spendAll(fleet, payer, seed + 2_000, { mayFail: true })
+      await eventually('the first postings', async () => ((await fleet.postedFor(payer)) > 0.1 ? true : undefined))
+      const victim = seed % NODES
+      await fleet.gateways[victim]?.kill()
+      await fleet.launch(victim)
+      const tally = await spending
+      await assertSettled(fleet)
+      const posted = await fleet.postedFor(payer)
+      assertSpent(posted)
+      t.diagnostic(JSON.stringify({ posted, ...tally }))
+    })
+  }
 })
 
 /** How a request may end, by what the upstream or the client does. `undefined`: the upstream says nothing at all. */
@@ -353,37 +363,41 @@ describe('a stream that outgrows what was set aside for it', () => {
 })
 
 describe('one dollar while Postgres restarts', () => {
-  it('is spent and not overspent', { timeout: 120_000 }, async t => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'tollgate-quota-'))
-    const launch = async () => {
-      const server = new EmbeddedPostgres({ dataFolder: folder, onExit: () => {}, onProgress: () => {} })
-      await server.start()
-      return server
-    }
-    let server = await launch()
-    const { socketFolder } = server.address as { socketFolder: string }
-    const url = `postgres://postgres@localhost/tollgate?host=${encodeURIComponent(socketFolder)}`
-    const database = openDatabase({ url }, { connectionsMax: 4, onIdleError: () => {} })
-    const upstream = await coinUpstream()
-    const fleet = await Fleet.start(NODES, { url, database, config: configOf(upstream) })
-    try {
-      const payer = await fleet.createPayer({ credit: LIMIT })
-      const spending = spendAll(fleet, payer, 300)
-      await eventually('the first postings', async () => ((await fleet.postedFor(payer)) > 0.1 ? true : undefined))
-      await server.stop()
-      server = await launch()
-      const tally = await spending
-      await assertSettled(fleet)
-      const posted = await fleet.postedFor(payer)
-      assertSpent(posted)
-      assert.equal(Math.round(posted * 1000), tally.tokens, 'what the clients saw is what was posted')
-      t.diagnostic(JSON.stringify(tally))
-    } finally {
-      await fleet.stop()
-      await upstream.stop()
-      await database.destroy()
-      await server.stop()
-      await rm(folder, { recursive: true, force: true })
-    }
-  })
+  for (const seed of RESTARTS) {
+    it(`is spent and not overspent (seed ${seed})`, { timeout: 120_000 }, t => spendOverRestart(seed, t))
+  }
 })
+
+async function spendOverRestart(seed: number, t: TestContext): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tollgate-quota-'))
+  const launch = async () => {
+    const server = new EmbeddedPostgres({ dataFolder: folder, onExit: () => {}, onProgress: () => {} })
+    await server.start()
+    return server
+  }
+  let server = await launch()
+  const { socketFolder } = server.address as { socketFolder: string }
+  const url = `postgres://postgres@localhost/tollgate?host=${encodeURIComponent(socketFolder)}`
+  const database = openDatabase({ url }, { connectionsMax: 4, onIdleError: () => {} })
+  const upstream = await coinUpstream()
+  const fleet = await Fleet.start(NODES, { url, database, config: configOf(upstream) })
+  try {
+    const payer = await fleet.createPayer({ credit: LIMIT })
+    const spending = spendAll(fleet, payer, seed + 3_000)
+    await eventually('the first postings', async () => ((await fleet.postedFor(payer)) > 0.1 ? true : undefined))
+    await server.stop()
+    server = await launch()
+    const tally = await spending
+    await assertSettled(fleet)
+    const posted = await fleet.postedFor(payer)
+    assertSpent(posted)
+    assert.equal(Math.round(posted * 1000), tally.tokens, 'what the clients saw is what was posted')
+    t.diagnostic(JSON.stringify({ posted, ...tally }))
+  } finally {
+    await fleet.stop()
+    await upstream.stop()
+    await database.destroy()
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -3,9 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { ApiError, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
+import { commandBeside } from '../support/credentials.ts'
 import { eventually } from '../support/eventually.ts'
 import { Gateway } from '../support/gateway.ts'
-import { configFor, ScriptedUpstream } from '../support/upstream.ts'
+import { answerWhole, configFor, ScriptedUpstream } from '../support/upstream.ts'
 
 /** An organization without credit: every SDK hears of it in its own words, and no upstream is asked. */
 
@@ -76,3 +77,32 @@ describe('without credit', () => {
     })
   })
 })
+
+describe('credit that another request holds', () => {
+  it('is waited for by the SDKs on their own, because the answer tells them to', async () => {
+    await commandBeside(gateway, 'credit', 'add', 'default', '0.003')
+    // Of 0.003 USD a request of a thousand tokens holds 0.002 until it has ended.
+    const held = Promise.withResolvers<void>()
+    upstream.script = async (request, response, socket) => {
+      if (upstream.seen.length === 1) await held.promise
+      await answerWhole()(request, response, socket)
+    }
+    const openai = new OpenAI({ baseURL: `${gateway.baseUrl}/v1`, apiKey: gateway.apiKey })
+    const anthropic = new Anthropic({ baseURL: gateway.baseUrl, apiKey: gateway.apiKey })
+    const first = openai.chat.completions.create({ model, messages })
+    await eventually('the first request', () => upstream.seen[0])
+    const refusedBefore = refusals().length
+    const waiting = [
+      openai.chat.completions.create({ model, messages }),
+      anthropic.messages.create({ model, max_tokens: 1_000, messages }),
+    ]
+    await eventually('two refusals', () => refusals().length >= refusedBefore + 2 || undefined)
+    held.resolve()
+    await first
+    assert.equal((await Promise.all(waiting)).length, 2)
+  })
+})
+
+function refusals(): readonly unknown[] {
+  return gateway.lines('request.completed').filter(line => line.status === 402)
+}

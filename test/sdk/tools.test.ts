@@ -4,6 +4,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI, { BadRequestError } from 'openai'
 import { answerCalling, FORMATS, type Format } from '../support/calling-upstream.ts'
+import { eventually } from '../support/eventually.ts'
 import { Gateway } from '../support/gateway.ts'
 import { ScriptedUpstream } from '../support/upstream.ts'
 
@@ -34,6 +35,13 @@ before(async () => {
     price: { input: "1", output: "2", per: 1M }
     offers: [{ channel: ${format}, upstream_model: upstream-model }]`,
   )
+  channels.push(
+    `  - { id: translator, provider: openai, base_url: "${upstream.url}/v1", api_key: k, quirks: { translation_options: true } }`,
+  )
+  models.push(`  - id: translating
+    scene: translation
+    price: { input: "1", output: "2", per: 1M }
+    offers: [{ channel: translator }]`)
   gateway = await Gateway.start({ config: `channels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n` })
 })
 
@@ -349,19 +357,34 @@ describe('what chat-completions alone can ask for', () => {
   const asking = (model: string, fields: Json) =>
     openai().chat.completions.create({ model, messages: [{ role: 'user', content: 'Guten Tag' }], ...fields })
 
-  it('is translation, which other formats are asked for in words', async () => {
+  it('is translation, which an upstream without options for it is asked for in words', async () => {
     upstream.script = answerCalling({ calling: { id: 'call_1', written: '{}' } })
     const translation_options = { source_lang: 'German', target_lang: 'French' }
     for (const [format, place] of [
       ['messages', 'system'],
       ['generate-content', 'systemInstruction'],
       ['responses', 'instructions'],
+      ['chat-completions', 'messages'],
     ] as const) {
       await asking(`via-${format}`, { translation_options })
       assert.match(JSON.stringify(asked()[place]), /from German into French/)
     }
-    await asking('via-chat-completions', { translation_options })
+    assert.equal(asked().translation_options, undefined)
+    await asking('translating', { translation_options })
     assert.deepEqual(asked().translation_options, translation_options)
+    // Reports tell it from chat, though the models are the same.
+    const { items } = await eventually('the usage of all five', async () => {
+      const report = await gateway.usage('?scene=translation')
+      return report.pagination.total === 5 ? report : undefined
+    })
+    assert.deepEqual(
+      items.map(({ model }) => model),
+      ['translating', 'via-chat-completions', 'via-responses', 'via-generate-content', 'via-messages'],
+    )
+    await assert.rejects(
+      asking('translating', {}),
+      (error: BadRequestError) => error.status === 400 && /translation_options/.test(JSON.stringify(error.error)),
+    )
   })
 
   it('is refused in its own words, before anything is sent, where an answer would be another one', async () => {

@@ -17,7 +17,7 @@ export function usageRecord(fields: Partial<UsageRecord> | Record<string, unknow
     channel_id: 'main',
     delivery_tier: 'official',
     usage_unit: 'per_token',
-    usage_quantity: 15,
+    usage_quantity: '15',
     prompt_tokens: 10,
     completion_tokens: 5,
     total_tokens: 15,

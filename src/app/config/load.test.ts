@@ -2,25 +2,26 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PROVIDERS } from '#providers/registry.ts'
 import { ConfigError } from './config-error.ts'
-import { parseConfig } from './load.ts'
+import { inspectConfig } from './load.ts'
 
-function parse(channel: string): ReturnType<typeof parseConfig> {
-  return parseConfig(`channels:\n  - ${channel}\n`, 'tollgate.yaml', { providers: PROVIDERS, variables: {} })
+function inspect(channel: string): ReturnType<typeof inspectConfig> {
+  return inspectConfig(`channels:\n  - ${channel}\n`, 'tollgate.yaml', { providers: PROVIDERS, variables: {} })
 }
 
 function problemOf(channel: string): string {
   try {
-    parse(channel)
+    return inspect(channel)
+      .problems.map(({ place, message }) => `${place}: ${message}`)
+      .join('\n')
   } catch (error) {
     assert.ok(error instanceof ConfigError)
     return error.message
   }
-  return 'none'
 }
 
 describe('what a channel says in its provider’s words', () => {
   it('is kept with the channel', () => {
-    const { catalog } = parse('{ id: a, provider: bedrock, aws: { region: us-east-1 }, tier: verified }')
+    const { catalog } = inspect('{ id: a, provider: bedrock, aws: { region: us-east-1 }, tier: verified }').config
     assert.deepEqual(catalog.channels.get('a')?.settings, { aws: { region: 'us-east-1' } })
   })
 

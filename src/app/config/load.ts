@@ -1,9 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLParseError } from 'yaml'
-import { buildCatalog, parseDurationMs } from '#catalog/build.ts'
-import type { Catalog } from '#catalog/catalog.ts'
+import type { Thresholds } from '#budget-alerts/store.ts'
+import {
+  buildCatalog,
+  type CatalogConfig,
+  type CatalogProblem,
+  type ProviderAddresses,
+  parseDurationMs,
+} from '#catalog/build.ts'
+import type { Catalog, Model } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
+import type { RoleRates } from '#tenants/principal.ts'
 import { type ChannelRules, checkChannels, fileSchema } from './channel-rules.ts'
 import { ConfigError } from './config-error.ts'
 import type { FileConfig } from './schema.ts'
@@ -11,6 +19,8 @@ import type { FileConfig } from './schema.ts'
 /** The configuration file with every default filled in. */
 export interface Config {
   readonly bootstrapCredit: string
+  /** Of organizations that have no limit of their own. */
+  readonly roleRates: RoleRates
   readonly showsRouting: boolean
   readonly durability: Durability
   /** How long responses are kept for those who may come back to them. */
@@ -18,19 +28,36 @@ export interface Config {
   readonly drainDeadlineMs: number
   readonly keepAliveMs: number
   readonly metricsToken: string | undefined
+  /** When to tell that a balance or a key's limit runs out. */
+  readonly alerts: Thresholds
   /** No channel is declared: the sandbox serves. */
   readonly isSandbox: boolean
   readonly catalog: Catalog
+  /** Every declared model as far as it could be read, also those that the catalog does not show. */
+  readonly models: readonly Model[]
+}
+
+/** A configuration that may have mistakes in its channels, models and prices. */
+export interface InspectedConfig {
+  readonly config: Config
+  readonly problems: readonly ConfigProblem[]
+}
+
+/** A mistake, and where it is: `tollgate.yaml:12`. */
+export interface ConfigProblem extends Omit<CatalogProblem, 'path'> {
+  readonly place: string
 }
 
 export interface LoadOptions {
   /** The adapters that exist, by name, and what their channels may say. */
-  readonly providers: ReadonlyMap<string, ChannelRules>
+  readonly providers: ProviderAddresses & ReadonlyMap<string, ChannelRules>
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
 const DEFAULT_FILE = 'tollgate.yaml'
 const BOOTSTRAP_CREDIT_DEFAULT = '100'
+/** Of the specification, section Limits. */
+const ROLE_RATES_DEFAULT: RoleRates = Object.freeze({ user: 1_000, partner: 10_000, vip: 10_000 })
 const RESPONSES_KEEP_DEFAULT = '30d'
 const DRAIN_DEADLINE_DEFAULT = '30s'
 /** Well below the minute after which proxies commonly give up on a silent connection. */
@@ -55,9 +82,9 @@ export async function readConfigFile(file: string | undefined): Promise<{ file: 
  * Reads a configuration text.
  *
  * @param source how error messages call it, usually the file's name
- * @throws ConfigError listing every problem with its line and key
+ * @throws ConfigError when the text cannot be understood at all
  */
-export function parseConfig(text: string, source: string, { providers, variables }: LoadOptions): Config {
+export function inspectConfig(text: string, source: string, { providers, variables }: LoadOptions): InspectedConfig {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const at = (path: readonly (string | number)[]) => `${source}:${lineOf(document, lines, path)}`
@@ -76,23 +103,32 @@ export function parseConfig(text: string, source: string, { providers, variables
     )
   }
   const config = value as FileConfig
-  const { catalog, problems } = buildCatalog(
-    { channels: config.channels ?? [], models: config.models ?? [] },
-    new Set(providers.keys()),
-  )
-  problems.push(...checkChannels(config.channels ?? [], providers))
-  if (problems.length > 0)
-    throw new ConfigError(problems.map(({ path, message }) => `${at(path)}: ${message}`).join('\n'))
+  const { catalog, models, problems } = buildCatalog(declared(config), providers)
+  return {
+    config: { ...withDefaults(config), catalog, models },
+    problems: [...checkChannels(config.channels ?? [], providers), ...problems].map(({ path, ...problem }) => ({
+      place: at(path),
+      ...problem,
+    })),
+  }
+}
+
+function declared({ channels = [], models = [] }: FileConfig): CatalogConfig {
+  return { channels, models }
+}
+
+function withDefaults(config: FileConfig): Omit<Config, 'catalog' | 'models'> {
   return {
     bootstrapCredit: config.bootstrap?.credit ?? BOOTSTRAP_CREDIT_DEFAULT,
+    roleRates: { ...ROLE_RATES_DEFAULT, ...config.limits?.requests_per_minute },
     showsRouting: config.show_routing ?? false,
     durability: config.metering?.durability ?? 'journal',
     responsesKeptMs: parseDurationMs(config.responses?.keep ?? RESPONSES_KEEP_DEFAULT),
     drainDeadlineMs: parseDurationMs(config.drain?.deadline ?? DRAIN_DEADLINE_DEFAULT),
     keepAliveMs: parseDurationMs(config.streams?.keep_alive ?? KEEP_ALIVE_DEFAULT),
     metricsToken: config.metrics?.token,
+    alerts: { balanceBelow: config.alerts?.balance_below ?? [], limitUsed: config.alerts?.limit_used ?? [] },
     isSandbox: (config.channels ?? []).length === 0,
-    catalog,
   }
 }
 

@@ -14,6 +14,7 @@ interface Known {
   readonly params: Readonly<Record<string, string>>
   readonly receivedAtMs: number
   readonly sink: Sink
+  readonly answerHeaders: Record<string, string>
   readonly facts: Record<string, unknown>
 }
 
@@ -32,6 +33,7 @@ export class InboundRequest implements Inbound {
   readonly remoteAddress: string
   readonly receivedAtMs: number
   readonly sink: Sink
+  readonly answerHeaders: Record<string, string>
   readonly facts: Record<string, unknown>
   body: Buffer = EMPTY
   readonly #query: string
@@ -45,6 +47,7 @@ export class InboundRequest implements Inbound {
     this.remoteAddress = request.socket.remoteAddress ?? ''
     this.receivedAtMs = known.receivedAtMs
     this.sink = known.sink
+    this.answerHeaders = known.answerHeaders
     this.facts = known.facts
     this.#query = known.query
   }

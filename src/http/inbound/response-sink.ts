@@ -41,6 +41,8 @@ export class StallSweeper {
 
 export interface ResponseSinkOptions {
   readonly requestId: string
+  /** Leave with the answer's own; what is in them when it begins. */
+  readonly answerHeaders: HeaderMap
   readonly sweeper: StallSweeper
   /** The server is draining: this connection takes no further request. */
   readonly isLast: () => boolean
@@ -115,7 +117,9 @@ export class ResponseSink implements Sink {
 
   #writeHead(status: number, headers: HeaderMap, length?: number): void {
     this.status = status
-    const list = ['x-request-id', this.#options.requestId, 'request-id', this.#options.requestId]
+    const { requestId, answerHeaders } = this.#options
+    const list = ['x-request-id', requestId, 'request-id', requestId]
+    for (const name in answerHeaders) list.push(name, answerHeaders[name] as string)
     for (const name in headers) list.push(name, headers[name] as string)
     if (length !== undefined) list.push('content-length', String(length))
     if (this.#options.isLast()) list.push('connection', 'close')

@@ -20,6 +20,8 @@ export interface Inbound {
   /** `performance.now()` when the headers were in. */
   readonly receivedAtMs: number
   readonly sink: Sink
+  /** Headers that the answer has whatever it will be, errors too; whoever learns something adds it. */
+  readonly answerHeaders: Record<string, string>
   /** Fields for the request's log line; whoever learns something adds it. */
   readonly facts: Record<string, unknown>
 }

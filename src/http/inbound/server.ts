@@ -202,11 +202,13 @@ export class InboundServer {
   ): Promise<void> {
     const receivedAtMs = performance.now()
     const id = newId('req')
+    const answerHeaders: Record<string, string> = {}
     const facts: Record<string, unknown> = {}
     let fault: Fault | undefined
     this.#open += 1
     const sink = new ResponseSink(response, {
       requestId: id,
+      answerHeaders,
       sweeper: this.#sweeper,
       isLast: () => this.#isDraining,
       onOpened: () => this.#streaming.add(request.socket),
@@ -223,6 +225,7 @@ export class InboundServer {
       params,
       receivedAtMs,
       sink,
+      answerHeaders,
       facts,
     })
     try {

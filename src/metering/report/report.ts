@@ -1,4 +1,5 @@
 import { canonicalDecimal, formatDecimal, formatUsd, parseDecimal, parseUsd } from '#core/money.ts'
+import { QUANTITY_PLACES } from '#core/usage.ts'
 import { type Database, readSnapshot } from '#storage/database.ts'
 import {
   readDays,
@@ -140,8 +141,6 @@ function quantityFields(quantity: string): { usage_quantity: number; usage_quant
 function sumCost(groups: readonly UsageGroup[]): string {
   return formatUsd(groups.reduce((sum, group) => sum + parseUsd(canonicalDecimal(group.cost)), 0n))
 }
-
-const QUANTITY_PLACES = 12
 
 function sumQuantity(groups: readonly UsageGroup[]): string {
   const sum = groups.reduce(

@@ -9,7 +9,7 @@ describe('a text to translate', () => {
   const call = callOf(messages, { translation: { sourceLanguage: 'German', targetLanguage: 'French' } })
 
   it('is told in words to models whose format has no options for it, before everything else', () => {
-    for (const upstream of ['messages', 'responses', 'generate-content'] as const) {
+    for (const upstream of ['messages', 'responses', 'generate-content', 'chat-completions'] as const) {
       const adapted = adapting(adaptTranslation, call, { upstream }).call
       const told = "Translate the user's text from German into French. Answer with the translation alone."
       assert.deepEqual(adapted, callOf([system(say(told)), ...messages]))
@@ -22,7 +22,8 @@ describe('a text to translate', () => {
   })
 
   it('is left to the options where there are some', () => {
-    assert.deepEqual(adapting(adaptTranslation, call, { upstream: 'chat-completions' }), { call })
+    const knowing = { upstream: 'chat-completions', quirks: { translationOptions: true } } as const
+    assert.deepEqual(adapting(adaptTranslation, call, knowing), { call })
   })
 })
 

@@ -82,7 +82,7 @@ function decodeExtensions(body: ChatCompletionsRequest): Call['extensions'] {
   return unknown.length === 0 ? {} : { [FORMAT]: Object.fromEntries(unknown) }
 }
 
-function decodeTranslation(options: ChatCompletionsRequest['translation_options']): Call['translation'] {
+export function decodeTranslation(options: ChatCompletionsRequest['translation_options']): Call['translation'] {
   if (!options) return undefined
   const { source_lang: sourceLanguage, target_lang: targetLanguage } = options
   return { targetLanguage, ...(sourceLanguage && { sourceLanguage }) }

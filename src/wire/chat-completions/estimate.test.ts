@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { TOKENS_PER_IMAGE, TOKENS_PER_MESSAGE } from '../token-estimate.ts'
+import { TYPICAL } from '../token-estimate.ts'
 import { estimate } from './estimate.ts'
 import type { ChatCompletionsRequest } from './schema.ts'
 
@@ -16,19 +16,16 @@ function outputOf(fields: Partial<ChatCompletionsRequest>, maxOutputTokens?: num
 
 describe('the estimate of a chat request', () => {
   it('counts text by its UTF-8 bytes, and something for every message', () => {
-    assert.equal(inputOf([{ role: 'user', content: 'x'.repeat(400) }]), 100 + TOKENS_PER_MESSAGE)
-    assert.equal(inputOf([{ role: 'user', content: '€'.repeat(400) }]), 300 + TOKENS_PER_MESSAGE)
-    assert.equal(inputOf([{ role: 'assistant', content: null }, { role: 'user' }]), 2 * TOKENS_PER_MESSAGE)
+    assert.equal(inputOf([{ role: 'user', content: 'x'.repeat(400) }]), 100 + TYPICAL.message)
+    assert.equal(inputOf([{ role: 'user', content: '€'.repeat(400) }]), 300 + TYPICAL.message)
+    assert.equal(inputOf([{ role: 'assistant', content: null }, { role: 'user' }]), 2 * TYPICAL.message)
   })
 
   it('counts media by their kind, not by the length of their base64', () => {
     const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` } }
     const audio = { type: 'input_audio', input_audio: { data: 'A'.repeat(3200), format: 'wav' } }
     const text = { type: 'text', text: 'abcd' }
-    assert.equal(
-      inputOf([{ role: 'user', content: [text, image, audio] }]),
-      TOKENS_PER_MESSAGE + 1 + TOKENS_PER_IMAGE + 3,
-    )
+    assert.equal(inputOf([{ role: 'user', content: [text, image, audio] }]), TYPICAL.message + 1 + TYPICAL.image + 3)
   })
 
   it('counts tools and tool calls', () => {
@@ -38,7 +35,7 @@ describe('the estimate of a chat request', () => {
     const tokens = (value: unknown) => Math.ceil(JSON.stringify(value).length / 4)
     assert.equal(
       estimate({ model: 'm', messages, tools }, UNLIMITED).inputTokens,
-      TOKENS_PER_MESSAGE + tokens(tools) + tokens(tool_calls),
+      TYPICAL.message + tokens(tools) + tokens(tool_calls),
     )
   })
 

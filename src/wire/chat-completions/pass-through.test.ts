@@ -46,6 +46,18 @@ describe('pass-through of requests', () => {
     assert.equal(options({ stream: false }), undefined)
   })
 
+  it('tells an upstream in words to translate, before everything else, unless it knows the options', () => {
+    const text =
+      '{"model":"public-model","translation_options":{"source_lang":"German","target_lang":"fr"},"messages":[ {"role":"user","content":"Gr\\u00fc\u00dfe"}],"x":1.50}'
+    const told = `Translate the user's text from German into fr. Answer with the translation alone.`
+    assert.equal(
+      sent(text, target({ upstreamModel: 'public-model' })),
+      `{"model":"public-model","messages":[ {"role":"system","content":"${told}"},{"role":"user","content":"Gr\\u00fc\u00dfe"}],"x":1.50}`,
+    )
+    const knowing = target({ upstreamModel: 'public-model', quirks: { translationOptions: true } })
+    assert.equal(sent(text, knowing), text)
+  })
+
   it('does not ask an upstream that refuses stream options', () => {
     const text = JSON.stringify({ ...BODY, stream: true })
     assert.equal(sent(text, target({ upstreamModel: 'public-model', quirks: { streamOptions: false } })), text)

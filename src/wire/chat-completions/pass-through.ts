@@ -2,16 +2,18 @@ import { Fault } from '#core/fault.ts'
 import type { Usage } from '#core/usage.ts'
 import type { Answer, Observed, RoutingInfo, StreamCodec, Target } from '#core/work.ts'
 import type { PassThrough, RequestFacts } from '../format.ts'
-import { addMember, applyEdits, type Edit, setMember } from '../json/edit.ts'
+import { addMember, applyEdits, type Edit, removeMember, setMember } from '../json/edit.ts'
+import { scanElements } from '../json/elements.ts'
 import { MemberSetter } from '../json/member-setter.ts'
 import { findMember } from '../json/members.ts'
 import { isObject, tryParse } from '../json/parse.ts'
 import { decodeFault, encodeFault } from '../openai-fault.ts'
 import { type EventEditor, SseEditor, type Verdict } from '../sse/editor.ts'
 import { encodeFrame } from '../sse/frame.ts'
+import { translationInstruction } from '../translation-instruction.ts'
 import { calledTool } from './called-tool.ts'
 import { decodeContent, decodeThought } from './content.ts'
-import { validateRequest } from './decode-request.ts'
+import { decodeTranslation, validateRequest } from './decode-request.ts'
 import { estimate } from './estimate.ts'
 import { decodeChunkUsage, decodeUsage } from './usage.ts'
 
@@ -32,7 +34,8 @@ function readRequest(body: unknown): RequestFacts {
     model: body.model,
     isStream: body.stream === true,
     wantsStreamUsage: body.stream_options?.include_usage === true,
-    estimate: limits => estimate(body, limits),
+    translation: decodeTranslation(body.translation_options),
+    estimate: (limits, measure) => estimate(body, limits, measure),
   }
 }
 
@@ -42,7 +45,20 @@ function editRequest(bytes: Buffer, facts: RequestFacts, target: Target): Buffer
   if (facts.isStream && !facts.wantsStreamUsage && target.quirks.streamOptions !== false) {
     edits.push(setMember(bytes, 'stream_options', streamOptions(bytes)))
   }
+  if (facts.translation && !target.quirks.translationOptions) {
+    edits.push(...removeMember(bytes, 'translation_options'), addInstruction(bytes, facts.translation))
+  }
   return applyEdits(bytes, edits)
+}
+
+/** Most hosts refuse the options, so that the model is told in words, before everything else. */
+function addInstruction(bytes: Buffer, translation: NonNullable<RequestFacts['translation']>): Edit {
+  const message = JSON.stringify({ role: 'system', content: translationInstruction(translation) })
+  const messages = findMember(bytes, 'messages')
+  if (!messages) throw new Error('a request without messages was let through')
+  const [first] = scanElements(bytes, messages.valueStart)
+  const start = first?.start ?? messages.valueStart + 1
+  return { start, end: start, text: first ? `${message},` : message }
 }
 
 /** The client's stream options with usage switched on: usage is what the call is billed by. */

@@ -6,7 +6,7 @@ import type { Answer, Exchange, ModelLimits, Target, Work } from '#core/work.ts'
 import { addMember, applyEdits, type Edit, setMember } from '../json/edit.ts'
 import { isObject, parseJsonObject, tryParse } from '../json/parse.ts'
 import { decodeFault } from '../openai-fault.ts'
-import { textTokens } from '../token-estimate.ts'
+import { CAUTIOUS, type TokenMeasure, TYPICAL } from '../token-estimate.ts'
 
 /** `POST /v1/embeddings` (OpenAI API reference). Token arrays are accepted as well as text. */
 export const EmbeddingsRequest = Type.Object(
@@ -40,7 +40,8 @@ export function embeddingsWork(bytes: Buffer): Work {
     format: 'embeddings',
     model: request.model,
     isStream: false,
-    estimate: limits => estimate(request, limits),
+    estimate: limits => estimate(request, limits, TYPICAL),
+    bound: limits => estimate(request, limits, CAUTIOUS),
     encode: target => encode(bytes, request, target),
   }
 }
@@ -115,10 +116,10 @@ function decodeUsage(usage: unknown): Usage | undefined {
     : { inputTokens, outputTokens: 0, totalTokens: inputTokens }
 }
 
-function estimate({ input }: EmbeddingsRequest, limits: ModelLimits): Usage {
+function estimate({ input }: EmbeddingsRequest, limits: ModelLimits, measure: TokenMeasure): Usage {
   const items: readonly unknown[] = typeof input === 'string' ? [input] : input
   const tokens = items.map(item =>
-    typeof item === 'string' ? textTokens(Buffer.byteLength(item)) : Array.isArray(item) ? item.length : 1,
+    typeof item === 'string' ? measure.text(Buffer.byteLength(item)) : Array.isArray(item) ? item.length : 1,
   )
   const cap = limits.contextLength ?? Number.POSITIVE_INFINITY
   return { inputTokens: tokens.reduce((sum, count) => sum + Math.min(count, cap), 0), outputTokens: 0 }

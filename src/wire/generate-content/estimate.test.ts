@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { TOKENS_PER_IMAGE, TOKENS_PER_MESSAGE } from '../token-estimate.ts'
+import { TYPICAL } from '../token-estimate.ts'
 import { estimate } from './estimate.ts'
 import type { GenerateContentRequest, WirePart } from './schema.ts'
 
@@ -23,18 +23,18 @@ function outputOf(generationConfig: GenerateContentRequest['generationConfig'], 
 
 describe('the estimate of a generate-content request', () => {
   it('counts text by its UTF-8 bytes, instructions included, and something for every content', () => {
-    assert.equal(inputOf([{ text: 'x'.repeat(400) }]), 100 + TOKENS_PER_MESSAGE)
-    assert.equal(inputOf([{ text: '€'.repeat(400) }]), 300 + TOKENS_PER_MESSAGE)
+    assert.equal(inputOf([{ text: 'x'.repeat(400) }]), 100 + TYPICAL.message)
+    assert.equal(inputOf([{ text: '€'.repeat(400) }]), 300 + TYPICAL.message)
     const instructions = { text: 'x'.repeat(40) }
     for (const systemInstruction of [instructions.text, { parts: [instructions] }])
-      assert.equal(inputOf([], { systemInstruction }), 10 + 2 * TOKENS_PER_MESSAGE)
+      assert.equal(inputOf([], { systemInstruction }), 10 + 2 * TYPICAL.message)
   })
 
   it('counts media by their kind, not by the length of their base64', () => {
     const inline = (mimeType: string, length: number) => ({ inlineData: { mimeType, data: 'A'.repeat(length) } })
     const file = { fileData: { fileUri: 'https://example.com/a.png' } }
     const parts = [inline('image/png', 1_000_000), inline('audio/wav', 3200), inline('text/plain', 16), file]
-    assert.equal(inputOf(parts), TOKENS_PER_MESSAGE + 2 * TOKENS_PER_IMAGE + 3 + 3)
+    assert.equal(inputOf(parts), TYPICAL.message + 2 * TYPICAL.image + 3 + 3)
   })
 
   it('counts tools, calls and results', () => {
@@ -46,7 +46,7 @@ describe('the estimate of a generate-content request', () => {
     const tokens = (value: unknown) => Math.ceil(JSON.stringify(value).length / 4)
     assert.equal(
       inputOf(parts, { tools }),
-      TOKENS_PER_MESSAGE + tokens(tools) + parts.reduce((sum, part) => sum + tokens(part), 0),
+      TYPICAL.message + tokens(tools) + parts.reduce((sum, part) => sum + tokens(part), 0),
     )
   })
 

@@ -31,7 +31,7 @@ function readRequest(body: unknown): RequestFacts {
     isStream,
     // The format has no option for it: usage always comes.
     wantsStreamUsage: isStream,
-    estimate: limits => estimate(request, limits),
+    estimate: (limits, measure) => estimate(request, limits, measure),
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { TOKENS_PER_IMAGE, TOKENS_PER_MESSAGE } from '../token-estimate.ts'
+import { TYPICAL } from '../token-estimate.ts'
 import { estimate } from './estimate.ts'
 import type { MessagesRequest } from './schema.ts'
 
@@ -12,7 +12,7 @@ function inputOf(
   fields: Partial<MessagesRequest> = {},
 ) {
   const usage = estimate({ ...BODY, messages: [{ role: 'user', content }], ...fields }, UNLIMITED)
-  return (usage.inputTokens ?? 0) - TOKENS_PER_MESSAGE
+  return (usage.inputTokens ?? 0) - TYPICAL.message
 }
 
 const tokens = (value: unknown) => Math.ceil(JSON.stringify(value).length / 4)
@@ -28,7 +28,7 @@ describe('the estimate of a messages request', () => {
 
   it('counts media by their kind, not by the length of their base64', () => {
     const source = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(1_000_000) }
-    assert.equal(inputOf([{ type: 'image', source }]), TOKENS_PER_IMAGE)
+    assert.equal(inputOf([{ type: 'image', source }]), TYPICAL.image)
     assert.equal(inputOf([{ type: 'document', source: { type: 'text', data: 'x'.repeat(40) } }]), 10)
   })
 

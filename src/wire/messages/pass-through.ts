@@ -27,7 +27,12 @@ function readRequest(body: unknown): RequestFacts {
   validateRequest(body)
   const isStream = body.stream === true
   // Streams of this format always bring their usage.
-  return { model: body.model, isStream, wantsStreamUsage: isStream, estimate: limits => estimate(body, limits) }
+  return {
+    model: body.model,
+    isStream,
+    wantsStreamUsage: isStream,
+    estimate: (limits, measure) => estimate(body, limits, measure),
+  }
 }
 
 function editRequest(bytes: Buffer, facts: RequestFacts, target: Target): Buffer {

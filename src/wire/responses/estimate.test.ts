@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { TOKENS_PER_IMAGE, TOKENS_PER_MESSAGE } from '../token-estimate.ts'
+import { TYPICAL } from '../token-estimate.ts'
 import { estimate } from './estimate.ts'
 import type { ResponsesRequest } from './schema.ts'
 
@@ -18,10 +18,10 @@ const jsonTokens = (value: unknown) => Math.ceil(JSON.stringify(value).length / 
 
 describe('the estimate of a request for a response', () => {
   it('counts text by its UTF-8 bytes, and something for every item', () => {
-    assert.equal(inputOf({ input: 'x'.repeat(400) }), 100 + TOKENS_PER_MESSAGE)
-    assert.equal(inputOf({ input: '€'.repeat(400) }), 300 + TOKENS_PER_MESSAGE)
-    assert.equal(inputOf({ instructions: 'abcd', input: 'abcd' }), 2 + 2 * TOKENS_PER_MESSAGE)
-    assert.equal(inputOf({ input: [{ role: 'user', content: 'abcd' }] }), 1 + TOKENS_PER_MESSAGE)
+    assert.equal(inputOf({ input: 'x'.repeat(400) }), 100 + TYPICAL.message)
+    assert.equal(inputOf({ input: '€'.repeat(400) }), 300 + TYPICAL.message)
+    assert.equal(inputOf({ instructions: 'abcd', input: 'abcd' }), 2 + 2 * TYPICAL.message)
+    assert.equal(inputOf({ input: [{ role: 'user', content: 'abcd' }] }), 1 + TYPICAL.message)
     assert.equal(inputOf({}), 0)
   })
 
@@ -29,15 +29,15 @@ describe('the estimate of a request for a response', () => {
     const image = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(1_000_000)}` }
     const audio = { type: 'input_audio', input_audio: { data: 'A'.repeat(3200), format: 'wav' } }
     const content = [{ type: 'input_text', text: 'abcd' }, image, audio, { type: 'refusal', refusal: 'abcd' }]
-    const tokens = 1 + TOKENS_PER_IMAGE + 3 + 1
-    assert.equal(inputOf({ input: [{ role: 'user', content }] }), TOKENS_PER_MESSAGE + tokens)
-    assert.equal(inputOf({ input: [{ type: 'function_call_output', output: content }] }), TOKENS_PER_MESSAGE + tokens)
+    const tokens = 1 + TYPICAL.image + 3 + 1
+    assert.equal(inputOf({ input: [{ role: 'user', content }] }), TYPICAL.message + tokens)
+    assert.equal(inputOf({ input: [{ type: 'function_call_output', output: content }] }), TYPICAL.message + tokens)
   })
 
   it('counts tools and every item by what it says', () => {
     const tools = [{ type: 'function', name: 'f', parameters: { type: 'object' } }]
     const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' }
-    assert.equal(inputOf({ input: [call], tools }), TOKENS_PER_MESSAGE + jsonTokens(call) + jsonTokens(tools))
+    assert.equal(inputOf({ input: [call], tools }), TYPICAL.message + jsonTokens(call) + jsonTokens(tools))
   })
 
   it('is never more than the model takes in', () => {

@@ -31,7 +31,7 @@ function readRequest(body: unknown): RequestFacts {
     isStream: body.stream === true,
     // A stream of this format always ends with its usage.
     wantsStreamUsage: body.stream === true,
-    estimate: limits => estimate(body, limits),
+    estimate: (limits, measure) => estimate(body, limits, measure),
   }
 }
 
