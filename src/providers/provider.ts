@@ -37,7 +37,7 @@ export interface Endpoint {
   /** What streams are cut into; server-sent events unless given. */
   readonly framing?: Framing
   /** Puts a request of the format as this host wants it, where the host departs from the format. */
-  readonly adapt?: (message: Message) => Message
+  readonly adapt?: Adapt
   /** What an error status means, where the host has its own words for errors. */
   readonly decodeFault?: (status: number, bytes: Buffer) => Fault
 }
@@ -50,11 +50,14 @@ export type BySettings<T> = { of(settings: Settings): T }['of']
 
 export type Headers = Readonly<Record<string, string>>
 
-/** The part of a request that is the exchange's. */
+/** The part of a request that is the exchange's, and what of it the upstream is not told. */
 export interface Message {
   readonly body: Uint8Array
   readonly headers: Headers
+  readonly warnings: readonly string[]
 }
+
+export type Adapt = { of(message: Message, settings: Settings): Message }['of']
 
 /** A request that lacks only its credential. */
 export interface UnauthorizedRequest {

@@ -6,14 +6,16 @@ import {
   bySettings,
   type Endpoint,
   type Headers,
+  type Message,
   type Provider,
   type UnauthorizedRequest,
 } from '#providers/provider.ts'
 import type { Framing } from '#wire/framing.ts'
 
 /** A provider's endpoint as one channel reaches it. */
-export interface ChannelEndpoint extends Pick<Endpoint, 'format' | 'adapt' | 'decodeFault'> {
+export interface ChannelEndpoint extends Pick<Endpoint, 'format' | 'decodeFault'> {
   readonly framing: Framing
+  readonly adapt?: (message: Message) => Message
   /** Requests and answers are as the format says. */
   readonly isPlain: boolean
   /** Models that it serves; `undefined`: all that the channel is asked for. */
@@ -127,7 +129,7 @@ function toChannelEndpoint(
     // A channel that says which formats it speaks is taken at its word.
     models: formats ? undefined : models,
     url: urlBuilder(base + path, base + bySettings(endpoint.streamPath ?? path, settings)),
-    ...(adapt && { adapt }),
+    ...(adapt && { adapt: message => adapt(message, settings) }),
     ...(decodeFault && { decodeFault }),
   }
 }

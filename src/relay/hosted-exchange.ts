@@ -8,7 +8,7 @@ export function hostedExchange(exchange: Exchange, endpoint: ChannelEndpoint): E
   const { adapt = same, decodeFault = exchange.decodeFault, framing } = endpoint
   return {
     ...exchange,
-    ...adapt({ body: exchange.body, headers: exchange.headers }),
+    ...adapt(exchange),
     decodeFault,
     openStream: () => FRAMINGS[framing].unframe(exchange.openStream()),
   }

@@ -77,6 +77,7 @@ function channels(url: string): string {
     base_url: "${url}"
     aws: { region: ${AWS.region}, access_key_id: ${AWS.keyId}, secret_access_key: ${AWS.secret} }
   - { id: bedrock-key, provider: bedrock, base_url: "${url}", api_key: ${AWS.apiKey}, aws: { region: ${AWS.region} } }
+  - { id: bedrock-betas, provider: bedrock, base_url: "${url}", api_key: ${AWS.apiKey}, aws: { region: ${AWS.region} }, betas: [two-2025-01-01] }
   - { id: bedrock-chain, provider: bedrock, base_url: "${url}", aws: { region: ${AWS.region} } }
   - id: vertex
     provider: vertex
@@ -105,6 +106,7 @@ ${model('vertex-claude', [['vertex', CLAUDE_ON_VERTEX]])}
 ${model('vertex-on-google', [['vertex-metadata', 'gemini-2.5-pro']])}
 ${model('vertex-express', [['vertex-express', 'gemini-2.5-pro']])}
 ${model('vertex-open', [['vertex', 'meta/llama-4']])}
+${model('bedrock-betas', [['bedrock-betas', CLAUDE_ON_BEDROCK]])}
 ${model('bedrock-default', [['bedrock-chain', CLAUDE_ON_BEDROCK]])}
 ${model('two-ways', [
   ['vertex', 'gemini-2.5-pro'],
@@ -290,6 +292,15 @@ describe('Claude that thinks', () => {
     const onVertex = door.seen.at(-1)
     assert.equal(onVertex?.headers['anthropic-beta'], 'one-2025-01-01,two-2025-01-01')
     assert.ok(onVertex?.path.endsWith('/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict'))
+  })
+
+  it('is not told of trials that the operator has not named, and the client hears of that', async () => {
+    const request = { model: 'bedrock-betas', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] }
+    const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one-2025-01-01,two-2025-01-01' }
+    const response = await gateway.post('/v1/messages', request, { headers })
+    assert.equal(response.status, 200)
+    assert.match(response.headers.get('x-gateway-warnings') ?? '', /the trial one-2025-01-01 is not offered/)
+    assert.deepEqual(JSON.parse(String(door.seen.at(-1)?.body)).anthropic_beta, ['two-2025-01-01'])
   })
 })
 

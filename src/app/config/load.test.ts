@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { describe, it } from 'node:test'
 import { PROVIDERS } from '#providers/registry.ts'
 import { ConfigError } from './config-error.ts'
@@ -65,5 +67,17 @@ describe('what a channel says in its provider’s words', () => {
       ],
     ] as const
     for (const [channel, problem] of cases) assert.equal(problemOf(channel), `tollgate.yaml:2: ${problem}`)
+  })
+})
+
+describe('docs/providers.md', () => {
+  it('shows configurations that work as they stand', async () => {
+    const text = await readFile(path.resolve(import.meta.dirname, '../../../docs/providers.md'), 'utf8')
+    const examples = [...text.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, example = '']) => example)
+    assert.ok(examples.length >= 3)
+    const variables = new Proxy({}, { get: () => 'some-value' })
+    for (const example of examples) {
+      assert.deepEqual(inspectConfig(example, 'example', { providers: PROVIDERS, variables }).problems, [])
+    }
   })
 })

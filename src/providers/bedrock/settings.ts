@@ -3,6 +3,8 @@ import { type Static, Type } from 'typebox'
 const Text = Type.String({ minLength: 1 })
 
 export const settings = {
+  /** Trials of Anthropic's API (`anthropic-beta`) that go on; all, unless given. */
+  betas: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
   aws: Type.Object(
     {
       region: Type.String({ pattern: '^[a-z]{2,}(-[a-z]+)+-\\d+$' }),

@@ -71,10 +71,10 @@ export const chatCompletions: Endpoint = Object.freeze({
   models: /\//,
 })
 
-function unwrapRequest({ body, headers }: Message): Message {
-  const { generateContentRequest: request } = JSON.parse(Buffer.from(body).toString())
+function unwrapRequest(message: Message): Message {
+  const { generateContentRequest: request } = JSON.parse(Buffer.from(message.body).toString())
   const { contents, systemInstruction, tools, generationConfig } = request
-  return { headers, body: Buffer.from(JSON.stringify({ contents, systemInstruction, tools, generationConfig })) }
+  return { ...message, body: Buffer.from(JSON.stringify({ contents, systemInstruction, tools, generationConfig })) }
 }
 
 function decodeFault(status: number, bytes: Buffer): ReturnType<typeof messagesFormat.decodeFault> {

@@ -5,6 +5,8 @@ const Text = Type.String({ minLength: 1 })
 export const settings = {
   project: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9.:-]*$' })),
   location: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9-]*$' })),
+  /** Trials of Anthropic's API (`anthropic-beta`) that go on; all, unless given. */
+  betas: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
   service_account: Type.Optional(
     Type.Object(
       {

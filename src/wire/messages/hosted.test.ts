@@ -8,9 +8,9 @@ const vertex = hostedMessages({ version: 'v-1', inAddress: ['model'], betas: 'he
 
 const HEADERS = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one-2025, two-2025' }
 
-function adapt(host: typeof bedrock, body: string, headers: Record<string, string> = {}) {
-  const adapted = host({ body: Buffer.from(body), headers })
-  return { body: Buffer.from(adapted.body).toString(), headers: adapted.headers }
+function adapt(host: typeof bedrock, body: string, headers: Record<string, string> = {}, betas?: string[]) {
+  const adapted = host({ body: Buffer.from(body), headers, warnings: [] }, betas ? { betas } : {})
+  return { ...adapted, body: Buffer.from(adapted.body).toString() }
 }
 
 describe('hostedMessages', () => {
@@ -22,10 +22,12 @@ describe('hostedMessages', () => {
         '{ "messages":[{"role":"user","content":"1e2 \\u00e9"}], "max_tokens": 5e1' +
         ',"anthropic_version":"b-1","anthropic_beta":["one-2025","two-2025"]}',
       headers: {},
+      warnings: [],
     })
     assert.deepEqual(adapt(vertex, '{"model":"m","stream":true,"max_tokens":5}', HEADERS), {
       body: '{"stream":true,"max_tokens":5,"anthropic_version":"v-1"}',
-      headers: { 'anthropic-beta': 'one-2025, two-2025' },
+      headers: { 'anthropic-beta': 'one-2025,two-2025' },
+      warnings: [],
     })
   })
 
@@ -45,5 +47,14 @@ describe('hostedMessages', () => {
   it('leaves the trials that a client has put into the body when no header names others', () => {
     const { body } = adapt(bedrock, '{"anthropic_beta":["mine"],"max_tokens":5}')
     assert.equal(body, '{"anthropic_beta":["mine"],"max_tokens":5,"anthropic_version":"b-1"}')
+  })
+
+  it('leaves out, and says so, the trials that the operator has not named', () => {
+    const { body, warnings } = adapt(bedrock, '{"max_tokens":5}', HEADERS, ['two-2025'])
+    assert.deepEqual(JSON.parse(body).anthropic_beta, ['two-2025'])
+    assert.deepEqual(warnings, ['the trial one-2025 is not offered by this provider'])
+    const none = adapt(vertex, '{"max_tokens":5}', HEADERS, [])
+    assert.deepEqual(none.headers, {})
+    assert.equal(none.warnings.length, 2)
   })
 })
