@@ -96,6 +96,19 @@ describe('signatureV4', () => {
     })
   }
 
+  it('signs with another key for another day, region or service', () => {
+    const request = { method: 'GET', url: new URL('https://example.amazonaws.com/'), headers: {} }
+    const sign = (credentials: AwsCredentials, [region, service, day]: readonly [string, string, string]) =>
+      signatureV4(request, credentials, { region, service }, new Date(day)).authorization
+    const places = [
+      ['us-east-1', 'service', '2015-08-30T12:36:00Z'],
+      ['us-east-1', 'service', '2015-08-31T12:36:00Z'],
+      ['eu-west-1', 'service', '2015-08-31T12:36:00Z'],
+      ['eu-west-1', 'bedrock', '2015-08-31T12:36:00Z'],
+    ] as const
+    for (const place of places) assert.equal(sign(CREDENTIALS, place), sign({ ...CREDENTIALS }, place))
+  })
+
   const models = [
     'anthropic.claude-3-5-sonnet-20241022-v2:0',
     'us.anthropic.claude-sonnet-4-5-20250929-v1:0',

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Headers, UnauthorizedRequest } from '../provider.ts'
 
 export interface AwsCredentials {
@@ -27,8 +27,7 @@ export function signatureV4(
   at: Date,
 ): Headers {
   const timestamp = at.toISOString().replace(/[-:]|\.\d+/g, '')
-  const day = timestamp.slice(0, 8)
-  const { accessKeyId, secretAccessKey, sessionToken } = credentials
+  const { accessKeyId, sessionToken } = credentials
   const added = { 'x-amz-date': timestamp, ...(sessionToken && { 'x-amz-security-token': sessionToken }) }
   const signed = canonicalHeaders({ host: url.host, ...headers, ...added })
   const names = signed.map(([name]) => name).join(';')
@@ -41,8 +40,8 @@ export function signatureV4(
     names,
     sha256(body),
   ].join('\n')
-  const scope = `${day}/${region}/${service}/aws4_request`
-  const key = [day, region, service, 'aws4_request'].reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`)
+  const scope = `${timestamp.slice(0, 8)}/${region}/${service}/aws4_request`
+  const key = signingKey(credentials, scope)
   const signature = hmac(key, [ALGORITHM, timestamp, scope, sha256(canonical)].join('\n')).toString('hex')
   const authorization = `${ALGORITHM} Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`
   return { ...added, authorization }
@@ -50,7 +49,19 @@ export function signatureV4(
 
 const NOTHING = new Uint8Array()
 
-function hmac(key: string | Buffer, text: string): Buffer {
+/** Deriving a key costs four times as much as signing with it, and it is good for a day. */
+const signingKeys = new WeakMap<AwsCredentials, { readonly scope: string; readonly key: KeyObject }>()
+
+function signingKey(credentials: AwsCredentials, scope: string): KeyObject {
+  const known = signingKeys.get(credentials)
+  if (known?.scope === scope) return known.key
+  const secret = `AWS4${credentials.secretAccessKey}`
+  const key = createSecretKey(scope.split('/').reduce<Buffer>(hmac, Buffer.from(secret)))
+  signingKeys.set(credentials, { scope, key })
+  return key
+}
+
+function hmac(key: Buffer | KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest()
 }
 
