@@ -141,7 +141,10 @@ export class ServingNode {
       catalog: () => settings.current.catalog,
       keepAliveMs: settings.current.keepAliveMs,
       showsRouting: () => settings.current.showsRouting,
-      endpoints: new Endpoints(PROVIDERS),
+      endpoints: new Endpoints({
+        providers: PROVIDERS,
+        onCredentialFailure: (error, channelId) => telemetry.credentialFailed(error, channelId),
+      }),
       outbound: this.#outbound,
       quota: this.#quota,
       meter: new Meter({ journal: this.#journal, shipper: this.#shipper, durability: settings.current.durability }),

@@ -22,6 +22,8 @@ export interface Channel {
   readonly tier: DeliveryTier
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number }
   readonly quirks: Quirks
+  /** What it says in its provider's own words, which the provider's schema has checked. */
+  readonly settings: Readonly<Record<string, unknown>>
 }
 
 /** One way to reach a model, with what that way costs. */

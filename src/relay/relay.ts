@@ -2,7 +2,7 @@ import type { Catalog, Model, Offer } from '#catalog/catalog.ts'
 import { resolveModel } from '#catalog/resolve.ts'
 import { Fault } from '#core/fault.ts'
 import type { Scene } from '#core/scene.ts'
-import type { Exchange } from '#core/work.ts'
+import type { RoutingInfo } from '#core/work.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
 import { Roster } from '#lib/roster.ts'
 import type { Charge } from '#metering/charge.ts'
@@ -17,6 +17,7 @@ import type { ChannelEndpoint, Endpoints } from './endpoints.ts'
 import { type Estimate, estimateCost, estimateOutput } from './estimate.ts'
 import { type Fruitless, recordFailure } from './failed-attempt.ts'
 import type { Failure } from './failure.ts'
+import { prepare } from './prepare.ts'
 import { settle } from './settle.ts'
 import { StreamAttempt } from './stream-attempt.ts'
 import { WholeAttempt } from './whole-attempt.ts'
@@ -112,55 +113,15 @@ export class Relay {
   }
 
   #prepare(call: ClientCall, model: Model, offer: Offer, retryCount: number): Omit<AttemptInput, 'hold' | 'allowance'> {
-    const { channel } = offer
+    const { endpoints, outbound } = this.#deps
     const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
-    const exchange = call.work.encode({
-      format: endpoint.format,
-      upstreamModel: offer.upstreamModel,
-      publicModel: model.id,
-      capabilities: model.capabilities,
-      limits: model.limits,
-      quirks: endpoint.quirks,
-      routing: this.#deps.showsRouting()
-        ? {
-            channel: { id: channel.id, name: channel.name, provider: channel.provider, channelType: 'PLATFORM' },
-            cached: false,
-            retryCount,
-          }
-        : undefined,
-    })
-    return {
-      call,
-      offer,
-      attempt: retryCount,
-      exchange,
-      outbound: this.#deps.outbound,
-      request: this.#request(call, offer, endpoint, exchange),
-    }
+    const routing = this.#deps.showsRouting() ? routingOf(offer, retryCount) : undefined
+    const prepared = prepare({ work: call.work, model, offer, routing }, endpoint, endpoints)
+    return { call, offer, attempt: retryCount, outbound, ...prepared }
   }
 
-  #endpointOf({ channel }: Offer, { work }: ClientCall): ChannelEndpoint | undefined {
-    return this.#deps.endpoints.find(channel, work.operation, work.format)
-  }
-
-  #request(call: ClientCall, offer: Offer, endpoint: ChannelEndpoint, exchange: Exchange): AttemptInput['request'] {
-    const { channel } = offer
-    return {
-      method: 'POST',
-      url: endpoint.url(offer.upstreamModel, call.work.isStream),
-      headers: {
-        ...channel.headers,
-        'content-type': 'application/json',
-        accept: call.work.isStream ? 'text/event-stream' : 'application/json',
-        'accept-encoding': 'identity',
-        'user-agent': 'tollgate',
-        ...endpoint.provider.auth(this.#deps.endpoints.nextKey(channel)),
-        ...exchange.headers,
-      },
-      body: exchange.body,
-      scope: channel.id,
-      timeouts: channel.timeouts,
-    }
+  #endpointOf({ channel, upstreamModel }: Offer, { work }: ClientCall): ChannelEndpoint | undefined {
+    return this.#deps.endpoints.find(channel, work, upstreamModel)
   }
 
   /** @returns the failure when the client has seen nothing; otherwise the call is over */
@@ -223,6 +184,10 @@ export class Relay {
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
 const OUTCOMES = Object.freeze({ completed: 'completed', cut: 'cut', stopped: 'stopped', 'client-gone': 'client_gone' })
+
+function routingOf({ channel: { id, name, provider } }: Offer, retryCount: number): RoutingInfo {
+  return { channel: { id, name, provider, channelType: 'PLATFORM' }, cached: false, retryCount }
+}
 
 function assertScene(model: Model, { work }: ClientCall): void {
   if (model.scene === work.scene || ALSO_DONE_BY[work.scene] === model.scene) return

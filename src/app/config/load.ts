@@ -12,8 +12,9 @@ import type { Catalog, Model } from '#catalog/catalog.ts'
 import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
 import type { RoleRates } from '#tenants/principal.ts'
+import { type ChannelRules, checkChannels, fileSchema } from './channel-rules.ts'
 import { ConfigError } from './config-error.ts'
-import { FileConfig } from './schema.ts'
+import type { FileConfig } from './schema.ts'
 
 /** The configuration file with every default filled in. */
 export interface Config {
@@ -48,7 +49,8 @@ export interface ConfigProblem extends Omit<CatalogProblem, 'path'> {
 }
 
 export interface LoadOptions {
-  readonly providers: ProviderAddresses
+  /** The adapters that exist, by name, and what their channels may say. */
+  readonly providers: ProviderAddresses & ReadonlyMap<string, ChannelRules>
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
@@ -92,7 +94,7 @@ export function inspectConfig(text: string, source: string, { providers, variabl
   if (missing.length > 0)
     throw new ConfigError(missing.map(({ line, problem }) => `${source}:${line}: ${problem}`).join('\n'))
   const value: unknown = document.toJS() ?? {}
-  const misfits = violations(FileConfig, value)
+  const misfits = violations(fileSchema(value, providers), value)
   if (misfits.length > 0) {
     throw new ConfigError(
       misfits
@@ -100,10 +102,14 @@ export function inspectConfig(text: string, source: string, { providers, variabl
         .join('\n'),
     )
   }
-  const { catalog, models, problems } = buildCatalog(declared(value as FileConfig), providers)
+  const config = value as FileConfig
+  const { catalog, models, problems } = buildCatalog(declared(config), providers)
   return {
-    config: { ...withDefaults(value as FileConfig), catalog, models },
-    problems: problems.map(({ path, ...problem }) => ({ place: at(path), ...problem })),
+    config: { ...withDefaults(config), catalog, models },
+    problems: [...checkChannels(config.channels ?? [], providers), ...problems].map(({ path, ...problem }) => ({
+      place: at(path),
+      ...problem,
+    })),
   }
 }
 

@@ -4,12 +4,15 @@ import { failureOf, type OutboundFailure } from './failure.ts'
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
+  /** A promise where they have to be made first, as credentials that are fetched; its rejection sends nothing. */
+  readonly headers: RequestHeaders | Promise<RequestHeaders>
   readonly body?: Uint8Array
   /** Connections are shared only within one scope: two accounts of one host never wait on each other's socket. */
   readonly scope: string
   readonly timeouts: OutboundTimeouts
 }
+
+export type RequestHeaders = Readonly<Record<string, string>>
 
 export interface OutboundTimeouts {
   /** DNS, TCP and TLS together. */
@@ -52,7 +55,19 @@ export class OutboundClient {
 
   send(request: OutboundRequest, observer: OutboundObserver): Outgoing {
     const exchange = new OutboundExchange(observer)
-    const { url, method, headers, body = null, timeouts } = request
+    const { headers } = request
+    if (headers instanceof Promise) {
+      headers.then(
+        ready => this.#dispatch(request, ready, exchange),
+        error => exchange.refuse(error),
+      )
+    } else this.#dispatch(request, headers, exchange)
+    return exchange
+  }
+
+  #dispatch(request: OutboundRequest, headers: RequestHeaders, exchange: OutboundExchange): void {
+    if (exchange.isOver) return
+    const { url, method, body = null, timeouts } = request
     this.#pool(request).dispatch(
       {
         path: url.pathname + url.search,
@@ -64,7 +79,6 @@ export class OutboundClient {
       },
       exchange,
     )
-    return exchange
   }
 
   async close(): Promise<void> {
@@ -96,6 +110,17 @@ class OutboundExchange implements Dispatcher.DispatchHandler, Outgoing {
 
   constructor(observer: OutboundObserver) {
     this.#observer = observer
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Nothing is sent, because its headers could not be made. */
+  refuse(cause: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#observer.failed({ kind: 'credential', wasSent: false, cause })
   }
 
   pause(): void {

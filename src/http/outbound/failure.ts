@@ -1,6 +1,13 @@
 /** Why an upstream could not be asked, or did not finish its answer. */
 export interface OutboundFailure {
-  readonly kind: 'connect' | 'connect-timeout' | 'first-byte-timeout' | 'idle-timeout' | 'cut' | 'malformed'
+  readonly kind:
+    | 'credential'
+    | 'connect'
+    | 'connect-timeout'
+    | 'first-byte-timeout'
+    | 'idle-timeout'
+    | 'cut'
+    | 'malformed'
   /** Bytes of the request may have reached the upstream: it may have done the work and may bill for it. */
   readonly wasSent: boolean
   readonly cause: Error
