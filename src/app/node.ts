@@ -15,7 +15,7 @@ import { Journal } from '#metering/journal/journal.ts'
 import { Meter } from '#metering/meter.ts'
 import { explainRequest } from '#metering/requests/explain.ts'
 import { Shipper } from '#metering/shipper.ts'
-import { PROVIDERS } from '#providers/registry.ts'
+import { KEYED_PROVIDERS, PROVIDERS } from '#providers/registry.ts'
 import { QUOTA_TOPICS } from '#quota/broker.ts'
 import { Quota } from '#quota/quota.ts'
 import { Rates } from '#quota/rate/rates.ts'
@@ -191,10 +191,13 @@ export class ServingNode {
       catalog: () => this.#settings.current.catalog,
       keepAliveMs: this.#settings.current.keepAliveMs,
       showsRouting,
-      endpoints: new Endpoints(PROVIDERS),
+      endpoints: new Endpoints({
+        providers: PROVIDERS,
+        onCredentialFailure: (error, channelId) => telemetry.credentialFailed(error, channelId),
+      }),
       privateOffers: new PrivateOffers({
         providerKeys: this.#providerKeys,
-        providers: PROVIDERS,
+        providers: KEYED_PROVIDERS,
         fee: () => this.#settings.current.byokFee,
       }),
       router: createRouter(() => this.#settings.current, telemetry),
@@ -301,9 +304,9 @@ export class ServingNode {
         database: this.#database,
         hasher,
         vault,
-        providers: new Set(PROVIDERS.keys()),
+        providers: new Set(KEYED_PROVIDERS.keys()),
         objectionTo: url => this.#guard.objectionTo(url),
-        probe: key => probeProviderKey({ outbound: this.#outbound, providers: PROVIDERS }, key),
+        probe: key => probeProviderKey({ outbound: this.#outbound, providers: KEYED_PROVIDERS }, key),
         responseCache: this.#responseCache,
       }),
       ...systemRoutes({

@@ -266,6 +266,11 @@ export class Telemetry {
     this.#log.warn({ request_id: requestId, cause: describe(error) }, 'response.unkept')
   }
 
+  /** The credential of a channel could not be fetched or renewed; it is tried again when it is needed. */
+  credentialFailed(error: unknown, channelId: string): void {
+    this.#log.warn({ channel: channelId, cause: describe(error) }, 'credential.failed')
+  }
+
   /** The books disagree: a bug, and the evidence of it. */
   booksDiffer(invariant: string, difference: Difference): void {
     this.#log.error({ invariant, ...difference }, 'reconcile.difference')

@@ -54,6 +54,7 @@ describe('buildCatalog', () => {
         roles: undefined,
         translationOptions: undefined,
       },
+      settings: {},
     })
     const model = catalog.models.get('gpt-5')
     assert.deepEqual(

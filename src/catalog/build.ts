@@ -1,7 +1,7 @@
 import type { Catalog, Channel, Credential, Model, Offer } from './catalog.ts'
 import { BUNDLED_BOOK } from './price-book.ts'
 import { type PriceSource, priceOffer } from './pricing.ts'
-import type { ChannelConfig, CredentialConfig, ModelConfig, OfferConfig } from './schema.ts'
+import { ChannelConfig, type CredentialConfig, type ModelConfig, type OfferConfig } from './schema.ts'
 
 /** A mistake in the declared channels or models: where, and what to do about it. */
 export interface CatalogProblem {
@@ -21,7 +21,9 @@ export interface CatalogConfig {
 }
 
 /** The adapters that exist, by name. */
-export type ProviderAddresses = ReadonlyMap<string, { readonly baseUrl: string }>
+export type ProviderAddresses = ReadonlyMap<string, { readonly baseUrl: string | ((settings: Settings) => string) }>
+
+type Settings = Channel['settings']
 
 export interface BuiltCatalog {
   readonly catalog: Catalog
@@ -109,6 +111,7 @@ function fromChannelConfig(config: ChannelConfig): Channel {
       roles: quirks.roles,
       translationOptions: quirks.translation_options,
     },
+    settings: Object.fromEntries(Object.entries(config).filter(([key]) => !(key in ChannelConfig.properties))),
   }
 }
 
@@ -168,7 +171,7 @@ function fromOffers(
       problems.push({ path: [...path, 'channel'], message })
       return []
     }
-    const address = channel.baseUrl ?? providers.get(channel.provider)?.baseUrl
+    const address = addressOf(channel, providers)
     const upstreamModel = offer.upstream_model ?? model.id
     const unpriced = { model, channelId: channel.id, address, upstreamModel, own: offer.price }
     const priced = priceOffer(unpriced, source)
@@ -195,6 +198,12 @@ function toOffer(
     capabilities: capabilities.length > 0 ? new Set(capabilities) : undefined,
     contextLength: offer.context_length ?? model.context_length,
   }
+}
+
+/** Where a channel reaches its provider; `undefined`: there is no such provider. */
+export function addressOf({ baseUrl, provider, settings }: Channel, providers: ProviderAddresses): string | undefined {
+  const usual = providers.get(provider)?.baseUrl
+  return baseUrl ?? (typeof usual === 'function' ? usual(settings) : usual)
 }
 
 /** `Date.parse` takes the 31st of any month for a day. */

@@ -21,6 +21,8 @@ export interface Channel {
   readonly tier: DeliveryTier
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number }
   readonly quirks: Quirks
+  /** What it says in its provider's own words, which the provider's schema has checked. */
+  readonly settings: Readonly<Record<string, unknown>>
   /** A customer's own: only their requests go there, and through the outbound guard. */
   readonly isPrivate?: true
 }

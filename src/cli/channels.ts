@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { ConfigError } from '#app/config/config-error.ts'
 import { readEnvironment } from '#app/config/environment.ts'
 import { loadConfig } from '#app/settings.ts'
+import { addressOf } from '#catalog/build.ts'
 import type { Catalog } from '#catalog/catalog.ts'
 import { formatUsd } from '#core/money.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
@@ -76,7 +77,7 @@ function nothingToAsk({ channels }: Catalog, channelId: string | undefined, mode
 
 /** Channels at once, the questions to each one after the other: a small account has small limits. */
 async function examineAll(trials: readonly Trial[]): Promise<Finding[]> {
-  const endpoints = new Endpoints(PROVIDERS)
+  const endpoints = new Endpoints({ providers: PROVIDERS, onCredentialFailure: () => {} })
   const outbound = new OutboundClient()
   try {
     const byChannel = [...Map.groupBy(trials, ({ channel }) => channel).values()]
@@ -110,7 +111,7 @@ function describeChannels({ channels, models }: Catalog) {
   return [...channels.values()].map(channel => ({
     id: channel.id,
     provider: channel.provider,
-    base_url: channel.baseUrl ?? PROVIDERS.get(channel.provider)?.baseUrl ?? '',
+    base_url: addressOf(channel, PROVIDERS) ?? '',
     keys: channel.credentials.filter(({ key }) => key !== undefined).length,
     models: offers.filter(offer => offer.channel === channel).length,
   }))

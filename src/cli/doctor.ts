@@ -8,8 +8,10 @@ import { DataLock } from '#app/data-lock.ts'
 import { loadConfig } from '#app/settings.ts'
 import type { Channel } from '#catalog/catalog.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
+import { baseUrlOf, bySettings, type Headers } from '#providers/provider.ts'
 import { PROVIDERS } from '#providers/registry.ts'
-import { type Trouble, troubleOfFailure } from './channel-test/trouble.ts'
+import { Endpoints } from '#relay/endpoints.ts'
+import { type Trouble, troubleOfCredential, troubleOfFailure } from './channel-test/trouble.ts'
 import { formatTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -139,25 +141,31 @@ async function checkDatabase(): Promise<Finding> {
 
 async function checkChannels(channels: readonly Channel[]): Promise<Finding[]> {
   const outbound = new OutboundClient()
+  const endpoints = new Endpoints({ providers: PROVIDERS, onCredentialFailure: () => {} })
   try {
-    return await Promise.all(channels.map(channel => checkChannel(outbound, channel)))
+    return await Promise.all(channels.map(channel => checkChannel(outbound, endpoints, channel)))
   } finally {
     await outbound.close()
   }
 }
 
-async function checkChannel(outbound: OutboundClient, channel: Channel): Promise<Finding> {
+async function checkChannel(outbound: OutboundClient, endpoints: Endpoints, channel: Channel): Promise<Finding> {
   const check = `channel ${channel.id}`
   const provider = PROVIDERS.get(channel.provider)
   if (!provider) return { check, state: 'fail', detail: `no provider ${channel.provider}` }
-  const base = (channel.baseUrl ?? provider.baseUrl).replace(/\/+$/, '')
+  const base = baseUrlOf(provider, channel)
+  const probePath = bySettings(provider.probePath, channel.settings)
+  const url = new URL(base + (probePath ?? ''))
+  let headers: Headers
+  try {
+    headers = await endpoints.authorize(channel, channel.credentials[0], { method: 'GET', url, headers: {} })
+  } catch (error) {
+    const { problem, fix } = troubleOfCredential(error)
+    return { check, state: 'fail', detail: problem, fix }
+  }
+  if (probePath === undefined) return { check, state: 'ok', detail: `has a credential; asking ${base} is not free` }
   const startedAtMs = performance.now()
-  const status = await probe(
-    outbound,
-    channel,
-    new URL(base + provider.probePath),
-    provider.auth(channel.credentials[0].key),
-  )
+  const status = await probe(outbound, channel, url, headers)
   const took = `${Math.round(performance.now() - startedAtMs)} ms`
   if (typeof status === 'object') return { check, state: 'fail', detail: `${base}: ${status.problem}`, fix: status.fix }
   if (status === 401 || status === 403)
@@ -168,12 +176,7 @@ async function checkChannel(outbound: OutboundClient, channel: Channel): Promise
 }
 
 /** @returns the status, or why there is none */
-function probe(
-  outbound: OutboundClient,
-  channel: Channel,
-  url: URL,
-  headers: Record<string, string>,
-): Promise<number | Trouble> {
+function probe(outbound: OutboundClient, channel: Channel, url: URL, headers: Headers): Promise<number | Trouble> {
   return new Promise(resolve => {
     const outgoing = outbound.send(
       { method: 'GET', url, headers, scope: channel.id, timeouts: { ...channel.timeouts, firstByteMs: 10_000 } },

@@ -3,6 +3,7 @@ import { ConfigError } from '#app/config/config-error.ts'
 import { readEnvironment } from '#app/config/environment.ts'
 import type { ConfigProblem, InspectedConfig } from '#app/config/load.ts'
 import { inspectSources } from '#app/settings.ts'
+import { addressOf } from '#catalog/build.ts'
 import type { Model, Offer } from '#catalog/catalog.ts'
 import { type ReadableRates, readablePrice } from '#catalog/price.ts'
 import { BUNDLED_BOOK } from '#catalog/price-book.ts'
@@ -57,7 +58,7 @@ async function check({ json }: OutputOptions): Promise<void> {
   const { config, problems } = await inspect()
   const source = { book: BUNDLED_BOOK, at: new Date() }
   const reviewed = offersOf(config.models).map(({ model, offer }) => {
-    const address = offer.channel.baseUrl ?? PROVIDERS.get(offer.channel.provider)?.baseUrl
+    const address = addressOf(offer.channel, PROVIDERS)
     return { model, offer, remarks: reviewOffer({ ...offer, address, limits: model.limits }, source) }
   })
   if (json) {

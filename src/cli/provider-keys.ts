@@ -4,7 +4,7 @@ import { readEnvironment } from '#app/config/environment.ts'
 import { OutboundClient } from '#http/outbound/client.ts'
 import { OutboundGuard } from '#http/outbound/guard.ts'
 import { decodeBaseUrl, decodeSecret, PROVIDER_KEY_DEFAULTS } from '#management/provider-key-settings.ts'
-import { PROVIDERS } from '#providers/registry.ts'
+import { KEYED_PROVIDERS } from '#providers/registry.ts'
 import { probeProviderKey } from '#relay/probe.ts'
 import type { Database, DatabaseTransaction } from '#storage/database.ts'
 import { FALLBACKS, type Fallback, type ProviderKey } from '#tenants/provider-keys/provider-key.ts'
@@ -78,7 +78,7 @@ function addCreate(keys: Command): void {
     .command('create')
     .description("bring a provider's key for a workspace; its secret is read from stdin")
     .addOption(
-      new Option('--provider <provider>', 'whose key it is').choices([...PROVIDERS.keys()]).makeOptionMandatory(),
+      new Option('--provider <provider>', 'whose key it is').choices([...KEYED_PROVIDERS.keys()]).makeOptionMandatory(),
     )
     .option('--org <organization>', 'id or name', 'default')
     .option('--workspace <workspace>', 'id or name', 'default')
@@ -124,7 +124,7 @@ function addTest(keys: Command): void {
         const { trustedNetworks } = readEnvironment()
         const outbound = new OutboundClient(new OutboundGuard({ trustedNetworks }))
         const opened = await openProviderKey(database, vault, key)
-        const probing = probeProviderKey({ outbound, providers: PROVIDERS }, opened)
+        const probing = probeProviderKey({ outbound, providers: KEYED_PROVIDERS }, opened)
         const { outcome, detail } = await probing.finally(() => outbound.close())
         await recordTest(database, id, outcome)
         process.stdout.write(`${outcome}: ${detail}\n`)

@@ -3,7 +3,7 @@ import type { Channel, Model, Offer } from '#catalog/catalog.ts'
 import { toFeePrice } from '#catalog/fee.ts'
 import type { Fee } from '#catalog/price.ts'
 import { Fault } from '#core/fault.ts'
-import type { Provider } from '#providers/provider.ts'
+import { baseUrlOf, type Provider } from '#providers/provider.ts'
 import type { OpenProviderKey } from '#tenants/provider-keys/provider-key.ts'
 import type { ProviderKeys } from '#tenants/provider-keys/provider-keys.ts'
 import type { ClientCall } from './call.ts'
@@ -83,8 +83,9 @@ export class PrivateOffers {
     return model.offers.find(({ channel }) => channel.provider === key.provider && this.#addressOf(channel) === address)
   }
 
-  #addressOf({ provider, baseUrl }: Pick<Channel, 'provider' | 'baseUrl'>): string | undefined {
-    return (baseUrl ?? this.#deps.providers.get(provider)?.baseUrl)?.replace(/\/+$/, '')
+  #addressOf({ provider, baseUrl, settings = NO_SETTINGS }: Addressed): string | undefined {
+    const known = this.#deps.providers.get(provider)
+    return known && baseUrlOf(known, { baseUrl, settings })
   }
 
   /** Made once for a key and a model as they are: both are replaced when they change. */
@@ -97,6 +98,11 @@ export class PrivateOffers {
     return offer
   }
 }
+
+type Addressed = Pick<Channel, 'provider' | 'baseUrl'> & Partial<Pick<Channel, 'settings'>>
+
+/** A customer brings a key and nothing else, so that only providers will do that want no more. */
+const NO_SETTINGS: Channel['settings'] = Object.freeze({})
 
 /** Statuses by which a provider says that it does not take a key. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403])
@@ -119,6 +125,7 @@ function toOffer(key: UsableKey, model: Model, { twin, fee }: { twin: Offer | un
       credentials: [{ id: '1', key: key.secret, weight: 1, requestsPerMinute: undefined, concurrency: undefined }],
       // The operator's may be as secret as the operator's key.
       headers: {},
+      settings: NO_SETTINGS,
       formats: twin?.channel.formats,
       tier: key.baseUrl === undefined ? 'official' : 'verified',
       timeouts: twin?.channel.timeouts ?? TIMEOUTS_DEFAULT,

@@ -1,7 +1,7 @@
 import type { Channel } from '#catalog/catalog.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
 import type { OutboundFailure } from '#http/outbound/failure.ts'
-import type { Provider } from '#providers/provider.ts'
+import { baseUrlOf, bySettings, type Provider } from '#providers/provider.ts'
 import type { OpenProviderKey, TestOutcome } from '#tenants/provider-keys/provider-key.ts'
 
 export interface ProbeDeps {
@@ -19,6 +19,8 @@ export interface ProbeResult {
 
 const TIMEOUTS: Channel['timeouts'] = Object.freeze({ connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000 })
 
+const NO_SETTINGS = Object.freeze({})
+
 /** Asks a key's provider, at no cost, whether it takes the key. */
 export async function probeProviderKey(
   { outbound, providers }: ProbeDeps,
@@ -29,13 +31,20 @@ export async function probeProviderKey(
   if (secret === undefined) {
     return { outcome: 'failed', detail: 'What is stored of the key cannot be read; give it another secret.' }
   }
-  const url = new URL((baseUrl ?? provider.baseUrl).replace(/\/+$/, '') + provider.probePath)
+  const probePath = bySettings(provider.probePath, NO_SETTINGS)
+  if (probePath === undefined)
+    return { outcome: 'untestable', detail: 'Nothing can be asked of this provider for free.' }
+  const url = new URL(baseUrlOf(provider, { baseUrl, settings: NO_SETTINGS }) + probePath)
+  const authorization = provider.auth(secret, NO_SETTINGS, { failed: () => {} })
+  const request = { method: 'GET', url, headers: { 'user-agent': 'tollgate' } } as const
+  const presented = typeof authorization === 'function' ? authorization(request) : authorization
+  const headers = Promise.resolve(presented).then(credential => ({ ...request.headers, ...credential }))
   const answer = await new Promise<number | OutboundFailure>(resolve => {
     const outgoing = outbound.send(
       {
-        method: 'GET',
+        method: request.method,
         url,
-        headers: { 'user-agent': 'tollgate', ...provider.auth(secret) },
+        headers,
         scope: id,
         isGuarded: baseUrl !== undefined,
         timeouts: TIMEOUTS,
@@ -65,6 +74,7 @@ function judge(status: number): ProbeResult {
 
 const UNREACHABLE: Readonly<Record<OutboundFailure['kind'], string>> = Object.freeze({
   forbidden: 'The base_url leads where this gateway may not go; it has to be https and lead to public addresses.',
+  credential: 'Nothing could be made of the secret that the provider would take.',
   connect: 'No connection could be made.',
   'connect-timeout': 'No connection could be made in time.',
   'first-byte-timeout': 'There was no answer in time.',

@@ -2,7 +2,7 @@ import type { Catalog, Model, Offer } from '#catalog/catalog.ts'
 import { resolveModel } from '#catalog/resolve.ts'
 import { Fault } from '#core/fault.ts'
 import type { Scene } from '#core/scene.ts'
-import type { Exchange, RoutingInfo, Work } from '#core/work.ts'
+import type { RoutingInfo, Work } from '#core/work.ts'
 import type { OutboundClient } from '#http/outbound/client.ts'
 import { Roster } from '#lib/roster.ts'
 import { type Charge, computeCharge } from '#metering/charge.ts'
@@ -22,6 +22,7 @@ import { allOut, exhausted } from './exhausted.ts'
 import { type Fruitless, recordFailure } from './failed-attempt.ts'
 import { failOver } from './failover.ts'
 import type { Failure } from './failure.ts'
+import { prepare } from './prepare.ts'
 import type { PrivateOffers } from './private-offers.ts'
 import { retold } from './retold.ts'
 import { settle } from './settle.ts'
@@ -215,57 +216,16 @@ export class Relay {
   }
 
   #prepare({ call, model, candidate, retryCount }: Way): Omit<AttemptInput, 'hold' | 'allowance' | 'onOutput'> {
+    const { endpoints, outbound } = this.#deps
     const { offer } = candidate
     const endpoint = this.#endpointOf(offer, call) as ChannelEndpoint
     const routing = this.#deps.showsRouting() ? routingInfo(candidate, retryCount) : undefined
-    const exchange = call.work.encode({
-      format: endpoint.format,
-      upstreamModel: offer.upstreamModel,
-      publicModel: model.id,
-      capabilities: model.capabilities,
-      limits: model.limits,
-      quirks: endpoint.quirks,
-      routing,
-    })
-    return {
-      call,
-      offer,
-      attempt: retryCount,
-      exchange,
-      routing,
-      outbound: this.#deps.outbound,
-      request: this.#request(call, candidate, endpoint, exchange),
-    }
+    const prepared = prepare({ work: call.work, model, way: candidate, routing }, endpoint, endpoints)
+    return { call, offer, attempt: retryCount, routing, outbound, ...prepared }
   }
 
-  #endpointOf({ channel }: Offer, { work }: ClientCall): ChannelEndpoint | undefined {
-    return this.#deps.endpoints.find(channel, work.operation, work.format)
-  }
-
-  #request(
-    call: ClientCall,
-    { offer, credential }: Candidate,
-    endpoint: ChannelEndpoint,
-    exchange: Exchange,
-  ): AttemptInput['request'] {
-    const { channel } = offer
-    return {
-      method: 'POST',
-      url: endpoint.url(offer.upstreamModel, call.work.isStream),
-      headers: {
-        ...channel.headers,
-        'content-type': 'application/json',
-        accept: call.work.isStream ? 'text/event-stream' : 'application/json',
-        'accept-encoding': 'identity',
-        'user-agent': 'tollgate',
-        ...endpoint.provider.auth(credential.key),
-        ...exchange.headers,
-      },
-      body: exchange.body,
-      scope: channel.id,
-      timeouts: channel.timeouts,
-      isGuarded: channel.isPrivate === true && channel.baseUrl !== undefined,
-    }
+  #endpointOf({ channel, upstreamModel }: Offer, { work }: ClientCall): ChannelEndpoint | undefined {
+    return this.#deps.endpoints.find(channel, work, upstreamModel)
   }
 
   async #whole(input: AttemptInput, model: Model): Promise<Ending> {

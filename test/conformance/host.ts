@@ -8,11 +8,11 @@ import type { Asked } from '../matrix/upstreams/asked.ts'
 import type { Json } from '../matrix/upstreams/dialect.ts'
 import { DIALECTS } from '../matrix/upstreams/index.ts'
 import { FIXTURES, fixtureOf, LIVE, sendError, sendStream, sendWhole } from '../matrix/upstreams/provider.ts'
-import type { ChatTarget, EmbeddingsTarget, Target } from './target.ts'
+import { type ChatTarget, type EmbeddingsTarget, nameOf, type Target } from './target.ts'
 
 /** One request, as a provider saw it. */
 export interface Seen {
-  readonly provider: string
+  readonly target: string
   readonly path: string
   readonly body: Json
   readonly asked: Asked | undefined
@@ -38,7 +38,7 @@ export class Host {
   readonly #seen: Seen[] = []
 
   constructor(targets: readonly Target[]) {
-    this.#targets = new Map(targets.map(target => [target.provider, target]))
+    this.#targets = new Map(targets.map(target => [nameOf(target), target]))
   }
 
   async start(): Promise<void> {
@@ -66,13 +66,15 @@ export class Host {
 
   async #serve(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const body: Json = JSON.parse((await readText(request)) || '{}')
-    const [, provider = '', below = ''] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? '') ?? []
-    const target = this.#targets.get(provider)
+    const [, name = '', below = ''] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? '') ?? []
+    const target = this.#targets.get(name)
+    const token = target?.giveToken?.(below, request.headers)
+    if (token) return sendWhole(response, JSON.stringify(token))
     if (!target?.isAuthorized(request.headers)) return refuse(response, 401, 'the key is not shown as it must be')
     const { chat, embeddings } = target
     const isChat = chat !== undefined && [chat.path, chat.streamPath].some(each => each && matches(each, below))
     const asked = isChat ? readChat(chat, body, below) : undefined
-    this.#seen.push({ provider, path: below, body, asked })
+    this.#seen.push({ target: name, path: below, body, asked })
     if (chat && asked) return await this.#answerChat(chat, { body, asked, below, response })
     if (embeddings && matches(embeddings.path, below)) return answerEmbeddings(embeddings, body, response)
     refuse(response, 404, `nothing is served at ${below}`)
@@ -86,21 +88,23 @@ export class Host {
     const [, status] = /^status-(\d+)$/.exec(fixture) ?? []
     if (status) return refuse(response, Number(status), 'it does not go')
     const error = path.join(FIXTURES, chat.format, `${fixture}.error.json`)
-    if (existsSync(error)) return sendError(response, readFileSync(error, 'utf8'))
+    if (existsSync(error)) return sendError(response, readFileSync(error, 'utf8'), chat.say)
     const answer = fixtureOf(chat.format, fixture, asked.isStream)
-    if (chat.send) chat.send(response, answer, asked.isStream)
-    else if (asked.isStream) sendStream(response, answer, ending)
+    if (asked.isStream) sendStream(response, answer, ending, chat.framing)
     else sendWhole(response, answer)
   }
 
-  async #askMock({ format }: ChatTarget, { body, asked, below, response }: Question): Promise<void> {
+  async #askMock({ format, mockPath }: ChatTarget, { body, asked, below, response }: Question): Promise<void> {
+    const { model, isStream: stream } = asked
+    const named = format === 'generate-content' ? {} : { model, stream }
     // Hosts that take no stream options count unasked.
-    const counted = format === 'chat-completions' && asked.isStream && { stream_options: { include_usage: true } }
-    const url = format === 'chat-completions' ? '/v1/chat/completions' : DIALECTS[format].basePath + below
+    const counted = format === 'chat-completions' && stream && { stream_options: { include_usage: true } }
+    const usual = format === 'chat-completions' ? '/v1/chat/completions' : DIALECTS[format].basePath + below
+    const url = mockPath?.(below) ?? usual
     const answer = await fetch(this.#mock.url + url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer sk', 'x-api-key': 'sk' },
-      body: JSON.stringify({ ...body, ...counted }),
+      body: JSON.stringify({ ...body, ...named, ...counted }),
     })
     response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
     for await (const chunk of answer.body ?? []) response.write(chunk)

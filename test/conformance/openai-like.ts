@@ -2,7 +2,9 @@ import { chatCompletions } from '../matrix/upstreams/chat-completions.ts'
 import type { Json } from '../matrix/upstreams/dialect.ts'
 import { type ChatTarget, type EmbeddingsTarget, isBearer, type Target } from './target.ts'
 
-interface OpenAiLike extends Pick<Target, 'provider' | 'source'> {
+interface OpenAiLike
+  extends Omit<Target, 'isAuthorized' | 'chat' | 'embeddings'>,
+    Partial<Pick<Target, 'isAuthorized'>> {
   readonly chat?: Omit<Partial<ChatTarget>, 'format'> & {
     /** What it calls the limit on tokens. */
     readonly limit?: string
@@ -11,11 +13,10 @@ interface OpenAiLike extends Pick<Target, 'provider' | 'source'> {
 }
 
 /** A host that speaks OpenAI's API but for what is said. */
-export function openAiLike({ provider, source, chat, embeddings }: OpenAiLike): Target {
+export function openAiLike({ chat, embeddings, ...about }: OpenAiLike): Target {
   return {
-    provider,
-    source,
     isAuthorized: isBearer,
+    ...about,
     ...(chat && { chat: chatOf(chat) }),
     ...(embeddings && { embeddings: { ...EMBEDDINGS, ...embeddings } }),
   }

@@ -7,7 +7,7 @@ import { type Bill, billOf } from '../matrix/rig.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { Gateway } from '../support/gateway.ts'
 import { Host } from './host.ts'
-import { KEY, type Target } from './target.ts'
+import { KEY, nameOf, type Target } from './target.ts'
 
 /** One gateway with a channel for every provider, and all providers behind it. */
 export class Stand {
@@ -50,15 +50,17 @@ export class Stand {
 }
 
 /** The public name of a provider's model that answers from `fixture`. */
-export function modelOf({ provider }: Target, fixture: string): string {
-  return `${provider}.${fixture}`
+export function modelOf(target: Target, fixture: string): string {
+  return `${nameOf(target)}.${fixture}`
 }
 
 function config(url: string, targets: readonly Target[], fixtures: readonly string[]): string {
-  const channels = targets.map(({ provider, chat, channel }) => {
-    const base = `${url}/${provider}`
+  const channels = targets.map(target => {
+    const { provider, chat, channel } = target
+    const id = nameOf(target)
+    const base = `${url}/${id}`
     const formats = [chat?.format ?? [], 'embeddings', 'cohere-embed'].flat()
-    return { id: provider, provider, base_url: base, api_key: KEY, formats, ...channel?.(base) }
+    return { id, provider, base_url: base, api_key: KEY, formats, ...channel?.(base) }
   })
   const models = targets.flatMap(target => [
     ...(target.chat ? fixtures : []).map(fixture => ({
@@ -67,7 +69,7 @@ function config(url: string, targets: readonly Target[], fixtures: readonly stri
       context_length: 128_000,
       max_output_tokens: 4_096,
       price: { input: '1', output: '2', cache_read: '0.5', cache_write_5m: '1.25', cache_write_1h: '2' },
-      offers: [{ channel: target.provider, upstream_model: fixture }],
+      offers: [{ channel: nameOf(target), upstream_model: fixture }],
     })),
     ...(target.embeddings ? [embeddingModel(target)] : []),
   ])
@@ -80,6 +82,6 @@ function embeddingModel(target: Target): object {
     id: modelOf(target, 'embedding'),
     scene: 'embedding',
     price: { input: '1' },
-    offers: [{ channel: target.provider, upstream_model: 'embedding' }],
+    offers: [{ channel: nameOf(target), upstream_model: 'embedding' }],
   }
 }

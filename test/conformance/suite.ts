@@ -10,7 +10,7 @@ import { question } from '../matrix/rig.ts'
 import { VECTORS } from './host.ts'
 import { LADEN } from './laden.ts'
 import { modelOf, type Stand } from './stand.ts'
-import type { ChatTarget, EmbeddingsTarget, Target } from './target.ts'
+import { type ChatTarget, type EmbeddingsTarget, nameOf, type Target } from './target.ts'
 
 /** What every provider must do, whatever its format: cases of the matrix, asked of it through its own adapter. */
 const ANSWERED = [
@@ -83,7 +83,7 @@ function clientsOf(format: Format): Format[] {
 }
 
 function answers(target: ChatProvider, { name: about, steps }: Case, client: Format, way: Way): Check {
-  const name = `${target.provider}: ${about}, ${client} client, ${way}`
+  const name = `${nameOf(target)}: ${about}, ${client} client, ${way}`
   return {
     name,
     run: async stand => {
@@ -162,7 +162,7 @@ async function assertBill(stand: Stand, { format }: ChatTarget, exchange: Exchan
 }
 
 function answersLive(target: ChatProvider, fixture: string, client: Format, way: Way): Check {
-  const name = `${target.provider}: ${fixture} of aimock, ${client} client, ${way}`
+  const name = `${nameOf(target)}: ${fixture} of aimock, ${client} client, ${way}`
   return {
     name,
     run: async stand => {
@@ -177,7 +177,7 @@ function answersLive(target: ChatProvider, fixture: string, client: Format, way:
 }
 
 function fails(target: Target, fixture: string, meaning: Meaning, client: Format): Check {
-  const name = `${target.provider}: ${fixture}, ${client} client`
+  const name = `${nameOf(target)}: ${fixture}, ${client} client`
   return {
     name,
     run: async stand => {
@@ -195,7 +195,7 @@ function fails(target: Target, fixture: string, meaning: Meaning, client: Format
 }
 
 function cuts(target: Target, client: Format): Check {
-  const name = `${target.provider}: a stream that breaks off, ${client} client`
+  const name = `${nameOf(target)}: a stream that breaks off, ${client} client`
   return {
     name,
     run: async stand => {
@@ -209,12 +209,12 @@ function cuts(target: Target, client: Format): Check {
 
 function understands(target: Target): Check {
   return {
-    name: `${target.provider}: a request with all that OpenAI's clients may say`,
+    name: `${nameOf(target)}: a request with all that OpenAI's clients may say`,
     run: async stand => {
       const body = { ...LADEN, model: modelOf(target, 'words') }
       const response = await stand.gateway.post('/v1/chat/completions', body)
       assert.equal(response.status, 200, await response.text())
-      const seen = stand.host.seen('laden').find(({ provider }) => provider === target.provider)
+      const seen = stand.host.seen('laden').find(seen => seen.target === nameOf(target))
       const finds: Readonly<Record<string, unknown>> = target.chat?.finds
       const found = Object.fromEntries(Object.keys(finds).map(field => [field, seen?.body[field]]))
       assert.deepEqual(found, finds)
@@ -224,10 +224,10 @@ function understands(target: Target): Check {
 
 function embeds(target: Target, { finds }: EmbeddingsTarget): Check {
   return {
-    name: `${target.provider}: embeddings`,
+    name: `${nameOf(target)}: embeddings`,
     run: async stand => {
       const model = modelOf(target, 'embedding')
-      const words = `embeddings of ${target.provider}`
+      const words = `embeddings of ${nameOf(target)}`
       const asked = { model, input: ['one', 'two'], dimensions: 2, encoding_format: 'base64', user: words }
       const response = await stand.gateway.post('/v1/embeddings', asked)
       assert.equal(response.status, 200, await response.clone().text())
@@ -246,7 +246,7 @@ function embeds(target: Target, { finds }: EmbeddingsTarget): Check {
         VECTORS,
       )
       assert.deepEqual([named, usage], [model, { prompt_tokens: 7, total_tokens: 7 }])
-      const seen = stand.host.seen('"embedding"').find(({ provider }) => provider === target.provider)
+      const seen = stand.host.seen('"embedding"').find(seen => seen.target === nameOf(target))
       const found = Object.fromEntries(Object.keys(finds).map(field => [field, seen?.body[field]]))
       assert.deepEqual(found, finds)
       const { cost, prompt_tokens } = await stand.billOf(response)

@@ -47,7 +47,8 @@ describe('tollgate channels', () => {
     await writeFile(
       path.join(folder, 'tollgate.yaml'),
       `channels:${channel('good', `${upstream.url}/v1`)}${channel('tls', secure)}${channel('closed', 'http://127.0.0.1:1')}
-models:${model('able', 'good', ', capabilities: [tools]')}${model('refused', 'good')}${model('unknown', 'good')}${model('a', 'tls')}${model('b', 'closed')}
+  - { id: machine, provider: vertex, project: acme, service_account: { metadata_url: "http://127.0.0.1:1" } }
+models:${model('able', 'good', ', capabilities: [tools]')}${model('refused', 'good')}${model('unknown', 'good')}${model('a', 'tls')}${model('b', 'closed')}${model('c', 'machine')}
   - { id: vector, scene: embedding, price: { input: "1" }, offers: [{ channel: good }] }
 `,
     )
@@ -64,6 +65,7 @@ models:${model('able', 'good', ', capabilities: [tools]')}${model('refused', 'go
     const { code, output } = await tollgate('list')
     assert.equal(code, 0)
     assert.match(output, /good\s+openai\s+http:\/\/127\.0\.0\.1:\d+\/v1\s+1\s+4\n/)
+    assert.match(output, /machine\s+vertex\s+https:\/\/aiplatform\.googleapis\.com\s+0\s+1\n/)
     assert.ok(!output.includes(KEY))
   })
 
@@ -94,6 +96,7 @@ models:${model('able', 'good', ', capabilities: [tools]')}${model('refused', 'go
     assert.match(told('unknown')?.problem ?? '', /^the model or the path is unknown there \(404/)
     assert.match(told('a')?.problem ?? '', /TLS/)
     assert.match(told('b')?.problem ?? '', /nobody listens there \(ECONNREFUSED\)/)
+    assert.match(told('c')?.problem ?? '', /^there is no credential: .*ECONNREFUSED/)
     assert.equal(told('able')?.status, 'ok')
   })
 

@@ -35,7 +35,6 @@ before(async () => {
     return `  - { id: ${id}, scene: chat, price: { input: "1", output: "2" }, offers: [${offers.join(', ')}] }`
   }
   const config = `
-limits: { requests_per_minute: { user: 1000000 } }
 channels:
   - { id: first, provider: openai, base_url: "${first.url}/v1", api_key: k-first }
   - { id: second, provider: openai, base_url: "${second.url}/v1", api_key: k-second }

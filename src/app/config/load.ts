@@ -15,8 +15,9 @@ import { violations } from '#core/validate.ts'
 import type { Durability } from '#metering/meter.ts'
 import { ROUTING_DEFAULT, type RoutingPolicy } from '#routing/policy.ts'
 import type { RoleRates } from '#tenants/principal.ts'
+import { type ChannelRules, checkChannels, fileSchema } from './channel-rules.ts'
 import { ConfigError } from './config-error.ts'
-import { FileConfig } from './schema.ts'
+import type { FileConfig } from './schema.ts'
 
 /** The configuration file with every default filled in. */
 export interface Config {
@@ -61,7 +62,8 @@ export interface ConfigProblem extends Omit<CatalogProblem, 'path'> {
 }
 
 export interface LoadOptions {
-  readonly providers: ProviderAddresses
+  /** The adapters that exist, by name, and what their channels may say. */
+  readonly providers: ProviderAddresses & ReadonlyMap<string, ChannelRules>
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
@@ -108,7 +110,7 @@ export function inspectConfig(text: string, source: string, { providers, variabl
   if (missing.length > 0)
     throw new ConfigError(missing.map(({ line, problem }) => `${source}:${line}: ${problem}`).join('\n'))
   const value: unknown = document.toJS() ?? {}
-  const misfits = violations(FileConfig, value)
+  const misfits = violations(fileSchema(value, providers), value)
   if (misfits.length > 0) {
     throw new ConfigError(
       misfits
@@ -119,10 +121,14 @@ export function inspectConfig(text: string, source: string, { providers, variabl
         .join('\n'),
     )
   }
-  const { catalog, models, problems } = buildCatalog(declared(value as FileConfig), providers)
+  const config = value as FileConfig
+  const { catalog, models, problems } = buildCatalog(declared(config), providers)
   return {
-    config: { ...withDefaults(value as FileConfig, at), catalog, models },
-    problems: problems.map(({ path, ...problem }) => ({ place: at(path), ...problem })),
+    config: { ...withDefaults(config, at), catalog, models },
+    problems: [...checkChannels(config.channels ?? [], providers), ...problems].map(({ path, ...problem }) => ({
+      place: at(path),
+      ...problem,
+    })),
   }
 }
 

@@ -4,7 +4,8 @@ import type { Exchange, Observed } from '#core/work.ts'
 import type { OutboundClient, OutboundRequest } from '#http/outbound/client.ts'
 import { scrub } from '#lib/scrub.ts'
 import { computeCharge, totalTokens } from '#metering/charge.ts'
-import type { ChannelEndpoint, Endpoints } from '#relay/endpoints.ts'
+import type { Endpoints } from '#relay/endpoints.ts'
+import { prepare } from '#relay/prepare.ts'
 import type { Trial } from './trial.ts'
 import { type Trouble, troubleOfFailure, troubleOfStatus } from './trouble.ts'
 
@@ -74,19 +75,15 @@ async function attempt(
   endpoints: Endpoints,
   outbound: OutboundClient,
 ): Promise<Told | Trouble> {
-  const endpoint = endpoints.find(channel, work.operation, work.format)
+  const endpoint = endpoints.find(channel, work, offer.upstreamModel)
   if (!endpoint) return { problem: `provider ${channel.provider} does not serve this`, fix: 'take the offer away' }
   try {
-    const exchange = work.encode({
-      format: endpoint.format,
-      upstreamModel: offer.upstreamModel,
-      publicModel: model.id,
-      capabilities: model.capabilities,
-      limits: model.limits,
-      quirks: endpoint.quirks,
-      routing: undefined,
-    })
-    const answer = await send(outbound, requestOf({ channel, offer, work }, endpoint, exchange))
+    const { exchange, request } = prepare(
+      { work, model, way: { offer, credential: channel.credentials[0] }, routing: undefined },
+      endpoint,
+      endpoints,
+    )
+    const answer = await send(outbound, request)
     if ('problem' in answer) return answer
     if (answer.status < 200 || answer.status >= 300) return troubleOfStatus(answer.status, answer.bytes.toString())
     return work.isStream ? readStream(exchange, answer.bytes) : readWhole(exchange, answer.bytes)
@@ -94,29 +91,6 @@ async function attempt(
     const { message, cause } = Fault.from(error)
     const detail = cause instanceof Error ? `: ${scrub(cause.message)}` : ''
     return { problem: `${message}${detail}`, fix: 'check provider, base_url and formats: this is not the API expected' }
-  }
-}
-
-function requestOf(
-  { channel, offer, work }: Pick<Trial, 'channel' | 'offer'> & Pick<Trial['question'], 'work'>,
-  endpoint: ChannelEndpoint,
-  exchange: Exchange,
-): OutboundRequest {
-  return {
-    method: 'POST',
-    url: endpoint.url(offer.upstreamModel, work.isStream),
-    headers: {
-      ...channel.headers,
-      'content-type': 'application/json',
-      accept: work.isStream ? 'text/event-stream' : 'application/json',
-      'accept-encoding': 'identity',
-      'user-agent': 'tollgate',
-      ...endpoint.provider.auth(channel.credentials[0].key),
-      ...exchange.headers,
-    },
-    body: exchange.body,
-    scope: channel.id,
-    timeouts: channel.timeouts,
   }
 }
 

@@ -9,11 +9,20 @@ export interface Trouble {
 
 /** The provider could not be reached, or went away. */
 export function troubleOfFailure({ kind, cause }: Pick<OutboundFailure, 'kind' | 'cause'>): Trouble {
+  if (kind === 'credential') return troubleOfCredential(cause)
   const { code = '', message } = cause as Error & { code?: string }
   const [, known] = CONNECTION_TROUBLES.find(([pattern]) => pattern.test(code)) ?? []
   if (known) return { problem: `${known.problem} (${code})`, fix: known.fix }
   const slow = SLOWNESS[kind]
   return slow ?? { problem: `the connection broke off: ${scrub(message)}`, fix: 'check base_url and the network' }
+}
+
+/** A credential could not be fetched or made: nothing was sent to the provider. */
+export function troubleOfCredential(cause: unknown): Trouble {
+  return {
+    problem: `there is no credential: ${scrub((cause as Error).message)}`,
+    fix: 'check what the channel says in place of api_key',
+  }
 }
 
 /** Codes of Node and of its TLS. */

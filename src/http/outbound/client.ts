@@ -6,7 +6,8 @@ import { ForbiddenDestination, type OutboundGuard } from './guard.ts'
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
+  /** A promise where they have to be made first, as credentials that are fetched; its rejection sends nothing. */
+  readonly headers: RequestHeaders | Promise<RequestHeaders>
   readonly body?: Uint8Array
   /** Connections are shared only within one scope: two accounts of one host never wait on each other's socket. */
   readonly scope: string
@@ -14,6 +15,8 @@ export interface OutboundRequest {
   /** A customer named the address: it is reached only where the guard finds it fit. */
   readonly isGuarded?: boolean
 }
+
+export type RequestHeaders = Readonly<Record<string, string>>
 
 export interface OutboundTimeouts {
   /** DNS, TCP and TLS together. */
@@ -65,12 +68,22 @@ export class OutboundClient {
 
   send(request: OutboundRequest, observer: OutboundObserver): Outgoing {
     const exchange = new OutboundExchange(observer)
-    const { url, method, headers, body = null, timeouts } = request
+    const { url, headers } = request
     const objection = request.isGuarded && this.#objectionTo(url)
     if (objection) {
-      queueMicrotask(() => exchange.refuse(new ForbiddenDestination(`${url.origin} ${objection}`)))
-      return exchange
-    }
+      queueMicrotask(() => exchange.refuse('forbidden', new ForbiddenDestination(`${url.origin} ${objection}`)))
+    } else if (headers instanceof Promise) {
+      headers.then(
+        ready => this.#dispatch(request, ready, exchange),
+        error => exchange.refuse('credential', error),
+      )
+    } else this.#dispatch(request, headers, exchange)
+    return exchange
+  }
+
+  #dispatch(request: OutboundRequest, headers: RequestHeaders, exchange: OutboundExchange): void {
+    if (exchange.isOver) return
+    const { url, method, body = null, timeouts } = request
     this.#pool(request).dispatch(
       {
         path: url.pathname + url.search,
@@ -82,7 +95,6 @@ export class OutboundClient {
       },
       exchange,
     )
-    return exchange
   }
 
   async close(): Promise<void> {
@@ -120,6 +132,10 @@ class OutboundExchange implements Dispatcher.DispatchHandler, Outgoing {
     this.#observer = observer
   }
 
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
   pause(): void {
     this.#controller?.pause()
   }
@@ -136,10 +152,10 @@ class OutboundExchange implements Dispatcher.DispatchHandler, Outgoing {
   }
 
   /** Nothing was sent, and nothing will be. */
-  refuse(error: Error): void {
+  refuse(kind: 'forbidden' | 'credential', cause: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#observer.failed(failureOf(error, { wasSent: false }))
+    this.#observer.failed({ kind, wasSent: false, cause })
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

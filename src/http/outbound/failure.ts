@@ -2,6 +2,7 @@
 export interface OutboundFailure {
   readonly kind:
     | 'forbidden'
+    | 'credential'
     | 'connect'
     | 'connect-timeout'
     | 'first-byte-timeout'

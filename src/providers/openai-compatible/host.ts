@@ -9,14 +9,14 @@ const ENDPOINTS = Object.freeze({
 } satisfies Record<string, Endpoint>)
 
 /** What a host has of OpenAI's API, and where it differs. */
-export interface Host extends Pick<Provider, 'name' | 'baseUrl' | 'quirks'> {
+export interface Host extends Pick<Provider, 'name' | 'baseUrl' | 'quirks' | 'modelQuirks'> {
   readonly serves: readonly (keyof typeof ENDPOINTS)[]
   /** Where its list of models, which every host of this kind was to have, is not what tells a good key from a bad one. */
   readonly probePath?: string
 }
 
 /** A host that speaks OpenAI's API, as a provider. Servers on one's own machine take no key, so none is demanded. */
-export function host({ name, baseUrl, quirks, serves, probePath = '/models' }: Host): Provider {
+export function host({ name, baseUrl, quirks, modelQuirks, serves, probePath = '/models' }: Host): Provider {
   return Object.freeze({
     name,
     baseUrl,
@@ -24,6 +24,7 @@ export function host({ name, baseUrl, quirks, serves, probePath = '/models' }: H
     probePath,
     operations: Object.freeze(operationsOf(serves)),
     ...(quirks && { quirks: Object.freeze(quirks) }),
+    ...(modelQuirks && { modelQuirks: Object.freeze(modelQuirks) }),
   })
 }
 

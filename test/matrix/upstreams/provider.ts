@@ -106,21 +106,35 @@ export class Provider {
   }
 }
 
-export function sendError(response: http.ServerResponse, fixture: string): void {
+/** @param say what the body says, in the words of a host that has its own */
+export function sendError(response: http.ServerResponse, fixture: string, say = (body: unknown) => body): void {
   const { status, headers, body } = JSON.parse(fixture)
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(say(body)))
 }
 
 export function sendWhole(response: http.ServerResponse, body: string): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(body)
 }
 
-export function sendStream(response: http.ServerResponse, stream: string, ending: string | undefined): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' })
-  if (ending === undefined) return void response.end(stream)
-  const frames = stream.split(/(?<=\r?\n\r?\n)/)
-  const half = frames.slice(0, Math.ceil(frames.length / 2)).join('')
-  response.write(half, () => {
+/** What the events of a stream travel in. */
+export interface StreamFraming {
+  readonly contentType: string
+  /** @param event as it is written among server-sent events, with its empty line */
+  frame(event: string): Uint8Array
+}
+
+const SERVER_SENT_EVENTS: StreamFraming = { contentType: 'text/event-stream', frame: event => Buffer.from(event) }
+
+export function sendStream(
+  response: http.ServerResponse,
+  stream: string,
+  ending: string | undefined,
+  { contentType, frame }: StreamFraming = SERVER_SENT_EVENTS,
+): void {
+  response.writeHead(200, { 'content-type': contentType })
+  const frames = stream.split(/(?<=\r?\n\r?\n)/).map(frame)
+  if (ending === undefined) return void response.end(Buffer.concat(frames))
+  response.write(Buffer.concat(frames.slice(0, Math.ceil(frames.length / 2))), () => {
     if (ending === 'cut') response.socket?.resetAndDestroy()
   })
 }

@@ -2,6 +2,7 @@ import { host } from '../host.ts'
 
 /**
  * Qwen at Alibaba's Model Studio (its docs, "OpenAI compatible - Chat" and "- Embedding"): `max_tokens`, no role `developer`.
+ * Its models for translation alone take no instructions and `translation_options` instead ("Machine translation (Qwen-MT)").
  * This is Singapore; the other regions are other `base_url`s.
  */
 export const dashscope = host({
@@ -13,4 +14,5 @@ export const dashscope = host({
     roles: { developer: 'system' },
     customTools: false,
   },
+  modelQuirks: [{ models: /^qwen-mt-/, quirks: { translationOptions: true } }],
 })
