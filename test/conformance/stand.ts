@@ -74,7 +74,13 @@ function config(url: string, targets: readonly Target[], fixtures: readonly stri
     ...(target.embeddings ? [embeddingModel(target)] : []),
   ])
   // JSON is YAML.
-  return JSON.stringify({ channels, models, limits: { requests_per_minute: { user: 1_000_000 } } })
+  return JSON.stringify({
+    channels,
+    models,
+    // Hosts fail on purpose here, and are asked in the next moment all the same.
+    routing: { ejection: false, retry_share: 1 },
+    limits: { requests_per_minute: { user: 1_000_000 } },
+  })
 }
 
 function embeddingModel(target: Target): object {
