@@ -96,7 +96,7 @@ models:${model('able', 'good', ', capabilities: [tools]')}${model('refused', 'go
     assert.match(told('unknown')?.problem ?? '', /^the model or the path is unknown there \(404/)
     assert.match(told('a')?.problem ?? '', /TLS/)
     assert.match(told('b')?.problem ?? '', /nobody listens there \(ECONNREFUSED\)/)
-    assert.match(told('c')?.problem ?? '', /^there is no credential: .*ECONNREFUSED/)
+    assert.match(told('c')?.problem ?? '', /^no credential: .*ECONNREFUSED/)
     assert.equal(told('able')?.status, 'ok')
   })
 

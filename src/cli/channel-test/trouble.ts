@@ -20,7 +20,7 @@ export function troubleOfFailure({ kind, cause }: Pick<OutboundFailure, 'kind' |
 /** A credential could not be fetched or made: nothing was sent to the provider. */
 export function troubleOfCredential(cause: unknown): Trouble {
   return {
-    problem: `there is no credential: ${scrub((cause as Error).message)}`,
+    problem: `no credential: ${scrub((cause as Error).message)}`,
     fix: 'check what the channel says in place of api_key',
   }
 }
