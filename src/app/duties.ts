@@ -1,4 +1,5 @@
 import { BudgetAlerts } from '#budget-alerts/budget-alerts.ts'
+import { expireHolds } from '#ledger/holds/store.ts'
 import { Loop } from '#lib/loop.ts'
 import { pruneFailedAttempts } from '#metering/failed-attempts/store.ts'
 import { ensurePartitions } from '#metering/partitions.ts'
@@ -9,6 +10,7 @@ import type { Settings } from './settings.ts'
 import type { Telemetry } from './telemetry.ts'
 
 const HOUSEKEEPING_MS = 60 * 60_000
+const HOLD_EXPIRY_MS = 60_000
 
 /** What a node does beside serving, from its start to its end; no request waits for it. */
 export interface Duty {
@@ -25,7 +27,7 @@ export interface DutyDeps {
 }
 
 export function backgroundDuties(deps: DutyDeps): readonly Duty[] {
-  return [housekeeping(deps), reconciliation(deps), budgetAlerts(deps)]
+  return [housekeeping(deps), holdExpiry(deps), reconciliation(deps), budgetAlerts(deps)]
 }
 
 function housekeeping({ database, onError }: DutyDeps): Duty {
@@ -36,6 +38,19 @@ function housekeeping({ database, onError }: DutyDeps): Duty {
       await ensurePartitions(database, new Date(), new Date())
       await pruneChanges(database)
       await pruneFailedAttempts(database)
+    },
+    onError,
+  })
+}
+
+/** Work that holds money renews its hold; what was forgotten comes back within a minute of its end. */
+function holdExpiry({ database, telemetry, onError }: DutyDeps): Duty {
+  return new Loop({
+    name: 'hold expiry',
+    intervalMs: HOLD_EXPIRY_MS,
+    runOnce: async () => {
+      const expired = await expireHolds(database)
+      if (expired > 0) telemetry.holdsExpired(expired)
     },
     onError,
   })

@@ -276,6 +276,11 @@ export class Telemetry {
     this.#log.error({ invariant, ...difference }, 'reconcile.difference')
   }
 
+  /** Somebody who held money for work never came back for it. */
+  holdsExpired(holds: number): void {
+    this.#log.warn({ holds }, 'hold.expired')
+  }
+
   budgetCrossed({ kind, organizationId, threshold, ...figures }: BudgetAlert): void {
     this.#budgetAlerts.inc({ kind, threshold })
     const about =

@@ -1,7 +1,7 @@
 import { decodeBase62, encodeBase62, randomBase62 } from './base62.ts'
 
 /** Prefixes of the ids that Tollgate makes; the prefix tells a reader of a log what the id names. */
-export type IdPrefix = 'req' | 'org' | 'ws' | 'key' | 'mtok' | 'pkey' | 'btx' | 'node' | 'resp'
+export type IdPrefix = 'hold' | 'req' | 'org' | 'ws' | 'key' | 'mtok' | 'pkey' | 'btx' | 'node' | 'resp'
 
 /** Whether a text can be an id at all: what callers send is asked about only then. */
 export function isId(prefix: IdPrefix, text: string): boolean {

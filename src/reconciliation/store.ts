@@ -45,9 +45,12 @@ const INVARIANTS: Readonly<Record<string, (scope: Scope) => RawBuilder<Differenc
   'usage by hour of every organization is the sum of its rows': scope => hoursDiffer(ORGANIZATIONS, scope),
   'usage by day of every key is the sum of its hours': scope => daysDiffer(KEYS, scope),
   'usage by day of every organization is the sum of its hours': scope => daysDiffer(ORGANIZATIONS, scope),
-  // Nothing takes durable holds yet.
   'held of every account is the sum of its open holds': () => sql`
-    select id as subject, '0' as expected, trim_scale(held)::text as found from ledger_accounts where held <> 0
+    select id as subject, trim_scale(coalesce(hold.amount, 0))::text as expected, trim_scale(held)::text as found
+    from ledger_accounts left join (
+      select organization_id, sum(amount) as amount from ledger_holds where state = 'open' group by 1
+    ) hold on hold.organization_id = id
+    where held <> coalesce(hold.amount, 0)
   `,
   'leased of every account is the sum of its leases': () => sql`
     select id as subject, trim_scale(coalesce(lease.amount, 0))::text as expected, trim_scale(leased)::text as found
