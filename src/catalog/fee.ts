@@ -1,5 +1,5 @@
 import { parseDecimal } from '#core/money.ts'
-import { type Fee, type Price, RATE_PLACES, withVersion } from './price.ts'
+import { type Fee, type Price, parseStated, withVersion } from './price.ts'
 import type { FeeConfig } from './schema.ts'
 
 const PERCENT_PLACES = 4
@@ -8,7 +8,7 @@ export const NO_FEE: Fee = Object.freeze({ share: 0n, perRequest: 0n })
 
 /** @throws RangeError with a sentence when a number has too many digits to be exact */
 export function parseFee({ percent = '0', per_request = '0' }: FeeConfig): Fee {
-  return { share: parseDecimal(percent, PERCENT_PLACES), perRequest: parseDecimal(per_request, RATE_PLACES) }
+  return { share: parseDecimal(percent, PERCENT_PLACES), perRequest: parseStated(per_request) }
 }
 
 /** The price of a request for which only a fee is paid. */

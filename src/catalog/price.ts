@@ -103,9 +103,19 @@ function parseRates<Name extends RateName>(
   for (const name of names) {
     const text = (config as PriceConfig)[name]
     // A price per 10^n tokens has n digits fewer to spend after the point.
-    if (text !== undefined) rates[name] = parseDecimal(text, STATED_PLACES - exponent) * DERIVED_STEPS
+    if (text !== undefined) rates[name] = parseStated(text, exponent)
   }
   return rates
+}
+
+/**
+ * An amount as a configuration states it, in the parts of a dollar that rates have.
+ *
+ * @param exponent of the power of ten that it is for
+ * @throws RangeError with a sentence when it has too many digits to be exact
+ */
+export function parseStated(text: string, exponent = 0): bigint {
+  return parseDecimal(text, STATED_PLACES - exponent) * DERIVED_STEPS
 }
 
 /** The token rates for a request with so much input. */

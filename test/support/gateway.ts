@@ -74,11 +74,17 @@ export class Gateway {
   /** Runs `tollgate start` that is expected to fail. */
   static async startFailing(options: GatewayOptions): Promise<{ code: number | null; errors: string }> {
     const dataFolder = options.dataFolder ?? (await mkdtemp(path.join(tmpdir(), 'tollgate-gw-')))
-    const { child, errors } = await launch(
+    const { child, output, errors, log } = await launch(
       options,
       dataFolder,
       options.database === 'embedded' ? undefined : options.database,
     )
+    // One that starts would be waited for without end.
+    output.on('line', () => {
+      if (log.at(-1)?.msg !== 'tollgate.ready') return
+      errors.push('it has started')
+      child.kill()
+    })
     const [code] = (await once(child, 'close')) as [number | null]
     if (options.dataFolder === undefined) await rm(dataFolder, { recursive: true, force: true })
     return { code, errors: errors.join('') }
