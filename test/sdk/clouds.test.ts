@@ -539,7 +539,7 @@ describe('tollgate doctor', () => {
     assert.equal(code, 1)
     assert.match(
       output,
-      /channel vertex\s+fail\s+there is no credential: \S+ answered 401 and no token: invalid_client/,
+      /channel vertex\s+fail\s+no credential: \S+ answered 401 and no token: invalid_client/,
     )
     door.inside = leadTo(mock.url)
   })
