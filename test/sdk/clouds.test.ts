@@ -537,10 +537,7 @@ describe('tollgate doctor', () => {
     const { code, output } = await runCommand(['doctor'], environment)
     door.tokenRefusal = undefined
     assert.equal(code, 1)
-    assert.match(
-      output,
-      /channel vertex\s+fail\s+no credential: \S+ answered 401 and no token: invalid_client/,
-    )
+    assert.match(output, /channel vertex\s+fail\s+no credential: \S+ answered 401 and no token: invalid_client/)
     door.inside = leadTo(mock.url)
   })
 })
